@@ -1,0 +1,1 @@
+#include "migration/decision.h"

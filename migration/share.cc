@@ -1,0 +1,1 @@
+#include "migration/share.h"

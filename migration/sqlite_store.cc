@@ -1,0 +1,1 @@
+#include "migration/sqlite_store.h"

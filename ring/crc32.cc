@@ -1,0 +1,1 @@
+#include "ring/crc32.h"

@@ -1,0 +1,1 @@
+#include "ring/node_set.h"

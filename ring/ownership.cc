@@ -1,0 +1,1 @@
+#include "ring/ownership.h"

@@ -1,0 +1,160 @@
+// A `Ring` assigns every key to one node by consistent hashing (ketama). Built once, never changed.
+//
+//   auto nodes = NodeSet::Create({{"a", identity_a, 100}, {"b", identity_b, 50}});
+//   auto ring = Ring::Build(*nodes, DefaultRingParameters(RingVersion::kV2));
+//   if (!ring.ok()) return ring.status();
+//   const RingNode& owner = (**nodes)[(*ring)->Owner("/img/1.jpg")];
+//
+// Placement. A node has `weight * points_per_weight` points: h(0) = crc32(identity || le32(0)) and
+// h(j+1) = crc32(identity || le32(h(j))). A key is at crc32(key), and its owner is the node of the first
+// point at or after it, wrapping around. This is the rule of nginx (`hash ... consistent`) and of
+// pingora-ketama. A node's points depend on that node alone, so a node that joins or leaves moves only
+// the keys that it gains or loses.
+//
+// Ties. Several nodes may have a point on one hash; all are kept, in an order that input order cannot
+// change. v2: by identity, as pingora-ketama's v2. v1: by XXH3_64bits_withSeed(identity, hash), because
+// "lowest first" biases a dense ring; nginx and pingora leave v1 ties to an unstable sort.
+//
+// Pools, health and drain are masks on a walk of the one ring (FindNodes): the walk skips the nodes
+// outside the mask, which gives exactly the owners of a ring of the mask's nodes alone.
+//
+// Thread safety: immutable; every method may be called from any number of threads.
+//
+// Cost, for P points: Owner is a binary search of log2(P) steps, without allocation; memory is P times
+// 8 bytes (wide) or 6 bytes (packed) and some constant.
+#ifndef RINGSHIFT_RING_RING_H_
+#define RINGSHIFT_RING_RING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "ring/crc32.h"
+#include "ring/internal/point_array.h"
+#include "ring/node_mask.h"
+#include "ring/node_set.h"
+
+namespace ringshift {
+
+// A frozen placement: it decides the rule for ties. The numbers appear in answers, metrics and stored
+// state; never renumber or reuse them.
+enum class RingVersion : std::uint8_t { kV1 = 1, kV2 = 2 };
+
+// "v1" or "v2".
+std::string_view RingVersionName(RingVersion version);
+
+// How points lie in memory. Never changes an owner.
+enum class RingLayout : std::uint8_t {
+  kWide,    // 8 bytes a point
+  kPacked,  // 6 bytes a point
+};
+
+// "wide" or "packed".
+std::string_view RingLayoutName(RingLayout layout);
+
+struct RingParameters {
+  RingVersion version = RingVersion::kV2;
+  std::uint32_t points_per_weight = 16;  // 1 to Ring::kMaxPointsPerWeight
+  RingLayout layout = RingLayout::kPacked;
+
+  friend bool operator==(const RingParameters&, const RingParameters&) = default;
+};
+
+// v1: 160 points a weight, wide. v2: 16 points a weight, packed.
+RingParameters DefaultRingParameters(RingVersion version);
+
+// What a ring will take, known before anything is allocated.
+struct RingSize {
+  std::uint64_t points = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct RingBuildOptions {
+  // Threads to build with; 0 means one for each core.
+  std::size_t threads = 0;
+  // Clears bits of every point's hash where it is placed, so that a test sees ties everywhere.
+  std::uint32_t hash_mask_for_test = 0xFFFFFFFF;
+};
+
+class Ring {
+ public:
+  static constexpr std::uint32_t kMaxPointsPerWeight = 1'000'000;
+  static constexpr std::uint64_t kMaxPoints = 0xFFFFFFFF;
+
+  // The points and bytes of the ring that Build would make. Cost: linear in the nodes.
+  //
+  // INVALID_ARGUMENT  points_per_weight out of range, or more than kMaxPoints points; the message has
+  //                   the points, the bytes, the limit and the node with the most points.
+  static absl::StatusOr<RingSize> Measure(const NodeSet& nodes, const RingParameters& parameters);
+
+  // Builds the ring of `nodes`. Refuses what Measure refuses, before it allocates. RESOURCE_EXHAUSTED if
+  // the memory cannot be had; the message has the bytes.
+  //
+  // Cost: O(P) time, divided by the threads; beside the ring itself, scratch memory of at most about a
+  // hundredth of it (for hashes that spread as those of real identities do).
+  static absl::StatusOr<std::shared_ptr<const Ring>> Build(std::shared_ptr<const NodeSet> nodes,
+                                                           const RingParameters& parameters,
+                                                           const RingBuildOptions& options = {});
+
+  // Where `key` (any bytes, also none) is on every ring.
+  static std::uint32_t Position(std::string_view key) { return Crc32(key); }
+
+  // The owner of `key` among all nodes.
+  NodeIndex Owner(std::string_view key) const { return OwnerAt(Position(key)); }
+  NodeIndex OwnerAt(std::uint32_t position) const { return point(FindPoint(position)).node; }
+
+  // Fills `out` with distinct nodes of `eligible` in the order in which a walk clockwise from `position`
+  // first meets them: the owner of a ring of these nodes alone, then where its keys go without it, and so
+  // on. Returns how many were found: fewer than out.size() only if `eligible` has fewer nodes. Ends when
+  // `out` is full or every eligible node was met; never after a fixed number of points.
+  //
+  // Cost: FindPoint and the points walked, about (all points / points of eligible nodes) a node found.
+  // REQUIRES: eligible.size() == nodes().size()
+  std::size_t FindNodes(std::uint32_t position, const NodeMask& eligible,
+                        std::span<NodeIndex> out) const;
+
+  // The index of the first point at or after `position`: 0 when that wraps around.
+  std::size_t FindPoint(std::uint32_t position) const;
+
+  // Point `index` in order of (hash, tie rule). REQUIRES: index < point_count()
+  struct Point {
+    std::uint32_t hash;
+    NodeIndex node;
+  };
+  Point point(std::size_t index) const;
+
+  std::size_t point_count() const { return point_count_; }
+  const NodeSet& nodes() const { return *nodes_; }
+  const RingParameters& parameters() const { return parameters_; }
+
+  // Bytes that this ring holds, all of them; the node set, which rings share, is not counted.
+  std::uint64_t memory_bytes() const;
+
+  // Hash values on which several nodes have a point.
+  std::uint64_t collision_count() const { return collision_count_; }
+
+  // XXH3 over the identities, weights and points: equal wherever the owners of all keys are, whatever
+  // the order of input, the layout, the compiler or the machine.
+  std::uint64_t checksum() const { return checksum_; }
+
+ private:
+  using Points = std::variant<internal::PointArray<internal::WidePoint>,
+                              internal::PointArray<internal::PackedPoint>>;
+
+  Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters, Points points);
+
+  const std::shared_ptr<const NodeSet> nodes_;
+  const RingParameters parameters_;
+  const Points points_;
+  const std::size_t point_count_;
+  std::uint64_t collision_count_ = 0;
+  std::uint64_t checksum_ = 0;
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_RING_RING_H_

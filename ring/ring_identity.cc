@@ -1,0 +1,1 @@
+#include "ring/ring_identity.h"

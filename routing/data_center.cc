@@ -1,0 +1,1 @@
+#include "routing/data_center.h"

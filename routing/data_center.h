@@ -1,0 +1,81 @@
+// A data center ready to route: its nodes, its pools and its rings, built. The costly part of a routing
+// table, shared by all tables that differ only in migration state.
+//
+// Thread safety: immutable.
+#ifndef RINGSHIFT_ROUTING_DATA_CENTER_H_
+#define RINGSHIFT_ROUTING_DATA_CENTER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ring/node_mask.h"
+#include "ring/node_set.h"
+#include "ring/ownership.h"
+#include "ring/ring.h"
+#include "routing/topology.h"
+
+namespace ringshift {
+
+class DataCenter {
+ public:
+  struct Node {
+    std::string name;
+    std::string address;
+  };
+  struct Pool {
+    std::string name;
+    NodeMask nodes;
+  };
+  struct BuiltRing {
+    std::shared_ptr<const Ring> ring;
+    Ownership ownership;  // of the pool `default`
+    std::chrono::duration<double> build_time;
+  };
+
+  // Builds the rings. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data center.
+  // Cost: that of Ring::Build for each ring; not for a request.
+  static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(const DataCenterSpec& spec);
+
+  const std::string& name() const { return name_; }
+  const std::string& tier() const { return tier_; }
+
+  const NodeSet& node_set() const { return *node_set_; }
+  // By index in node_set().
+  const Node& node(NodeIndex index) const { return nodes_[index]; }
+
+  // pools()[0] is `default`; the others follow in the order of the topology.
+  const std::vector<Pool>& pools() const { return pools_; }
+  // "" is `default` too. Cost: a few comparisons.
+  std::optional<std::size_t> FindPool(std::string_view name) const;
+
+  // Null for a data center without v1.
+  const BuiltRing* v1() const { return v1_ ? &*v1_ : nullptr; }
+  const BuiltRing& v2() const { return *v2_; }
+
+  // Over the rings, the node names and addresses and the pools: two routers with equal checksums give
+  // equal answers from equal rings.
+  std::uint64_t checksum() const { return checksum_; }
+
+ private:
+  DataCenter() = default;
+
+  std::string name_;
+  std::string tier_;
+  std::shared_ptr<const NodeSet> node_set_;
+  std::vector<Node> nodes_;
+  std::vector<Pool> pools_;
+  std::optional<BuiltRing> v1_;
+  std::optional<BuiltRing> v2_;  // set by Build
+  std::uint64_t checksum_ = 0;
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_ROUTING_DATA_CENTER_H_

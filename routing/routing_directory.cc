@@ -1,0 +1,1 @@
+#include "routing/routing_directory.h"

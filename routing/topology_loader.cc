@@ -1,0 +1,1 @@
+#include "routing/topology_loader.h"
