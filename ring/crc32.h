@@ -18,7 +18,8 @@ namespace internal {
 // kCrc32Tables[k][b]: the register after byte `b` and `k` zero bytes, started at 0.
 extern const std::array<std::array<std::uint32_t, 256>, 8> kCrc32Tables;
 
-// The raw register (before the final complement) after `bytes`, from `state`; a crc starts at 0xFFFFFFFF.
+// The raw register (before the final complement) after `bytes`, from `state`; a crc starts at
+// 0xFFFFFFFF.
 std::uint32_t Crc32Extend(std::uint32_t state, std::string_view bytes);
 
 // The finished crc of what `state` has seen followed by the four little-endian bytes of `word`.

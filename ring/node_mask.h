@@ -1,6 +1,8 @@
-// A set of nodes of one NodeSet, one bit a node: a pool, or the nodes that are eligible for a request.
+// A set of nodes of one NodeSet, one bit a node: a pool, or the nodes that are eligible for a
+// request.
 //
-// Thread safety: thread-compatible; const methods may be called from any thread while nobody writes.
+// Thread safety: thread-compatible; const methods may be called from any thread while nobody
+// writes.
 #ifndef RINGSHIFT_RING_NODE_MASK_H_
 #define RINGSHIFT_RING_NODE_MASK_H_
 

@@ -1,7 +1,8 @@
-// The nodes of one data center as its rings see them: identities and weights in one canonical order.
+// The nodes of one data center as its rings see them: identities and weights in one canonical
+// order.
 //
-// The order is the identities', never the caller's, so a node's index means the same on every router
-// and in every ring of the data center.
+// The order is the identities', never the caller's, so a node's index means the same on every
+// router and in every ring of the data center.
 //
 // Thread safety: immutable once created; share it freely. Cost: a few dozen bytes a node.
 #ifndef RINGSHIFT_RING_NODE_SET_H_
@@ -36,7 +37,8 @@ class NodeSet {
 
   // Takes the nodes in any order.
   //
-  // INVALID_ARGUMENT  no node; more than kMaxNodes; a weight out of range; two nodes of one name or one
+  // INVALID_ARGUMENT  no node; more than kMaxNodes; a weight out of range; two nodes of one name or
+  // one
   //                   identity. The message names the nodes, the value and the limit.
   static absl::StatusOr<std::shared_ptr<const NodeSet>> Create(std::vector<RingNode> nodes);
 
@@ -56,9 +58,10 @@ class NodeSet {
 };
 
 // True where the chain of the identity's points never leaves its first one: the first hash is 0, so
-// every later one is too, and the node has a single point whatever its weight. (For every other identity
-// the chain runs through 2^32 - 1 different hashes before it repeats: one step is multiplication by
-// x^32 modulo a primitive polynomial, plus a constant.) Give such a node another `ring_identity`.
+// every later one is too, and the node has a single point whatever its weight. (For every other
+// identity the chain runs through 2^32 - 1 different hashes before it repeats: one step is
+// multiplication by x^32 modulo a primitive polynomial, plus a constant.) Give such a node another
+// `ring_identity`.
 bool HasStuckChain(const RingIdentity& identity);
 
 }  // namespace ringshift

@@ -13,8 +13,8 @@
 
 namespace ringshift {
 
-// What part of the 2^32 positions each node owns. The load of a node is its share divided by the ideal
-// one, weight / total weight; 1 is perfect.
+// What part of the 2^32 positions each node owns. The load of a node is its share divided by the
+// ideal one, weight / total weight; 1 is perfect.
 struct Ownership {
   std::vector<std::uint64_t> positions;  // by node index; the sum is 2^32, 0 outside the mask
   double cv = 0;         // root mean square of (load - 1): the coefficient of variation
@@ -31,8 +31,8 @@ Ownership MeasureOwnership(const Ring& ring, const NodeMask& eligible);
 inline constexpr std::uint64_t kBalancedPoints = 150;
 
 // What theory expects of `nodes` nodes of equal weight with `points` points each: a node's arcs are
-// exponential, so its load has a CV of sqrt((n - 1) / (n * points + 1)) and the heaviest of n is near
-// the normal quantile of its rank.
+// exponential, so its load has a CV of sqrt((n - 1) / (n * points + 1)) and the heaviest of n is
+// near the normal quantile of its rank.
 struct BalancePrediction {
   double cv = 0;
   double max_ratio = 1;

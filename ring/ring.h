@@ -6,22 +6,23 @@
 //   const RingNode& owner = (**nodes)[(*ring)->Owner("/img/1.jpg")];
 //
 // Placement. A node has `weight * points_per_weight` points: h(0) = crc32(identity || le32(0)) and
-// h(j+1) = crc32(identity || le32(h(j))). A key is at crc32(key), and its owner is the node of the first
-// point at or after it, wrapping around. This is the rule of nginx (`hash ... consistent`) and of
-// pingora-ketama. A node's points depend on that node alone, so a node that joins or leaves moves only
-// the keys that it gains or loses.
+// h(j+1) = crc32(identity || le32(h(j))). A key is at crc32(key), and its owner is the node of the
+// first point at or after it, wrapping around. This is the rule of nginx (`hash ... consistent`)
+// and of pingora-ketama. A node's points depend on that node alone, so a node that joins or leaves
+// moves only the keys that it gains or loses.
 //
-// Ties. Several nodes may have a point on one hash; all are kept, in an order that input order cannot
-// change. v2: by identity, as pingora-ketama's v2. v1: by XXH3_64bits_withSeed(identity, hash), because
-// "lowest first" biases a dense ring; nginx and pingora leave v1 ties to an unstable sort.
+// Ties. Several nodes may have a point on one hash; all are kept, in an order that input order
+// cannot change. v2: by identity, as pingora-ketama's v2. v1: by XXH3_64bits_withSeed(identity,
+// hash), because "lowest first" biases a dense ring; nginx and pingora leave v1 ties to an unstable
+// sort.
 //
 // Pools, health and drain are masks on a walk of the one ring (FindNodes): the walk skips the nodes
 // outside the mask, which gives exactly the owners of a ring of the mask's nodes alone.
 //
 // Thread safety: immutable; every method may be called from any number of threads.
 //
-// Cost, for P points: Owner is a binary search of log2(P) steps, without allocation; memory is P times
-// 8 bytes (wide) or 6 bytes (packed) and some constant.
+// Cost, for P points: Owner is a binary search of log2(P) steps, without allocation; memory is P
+// times 8 bytes (wide) or 6 bytes (packed) and some constant.
 #ifndef RINGSHIFT_RING_RING_H_
 #define RINGSHIFT_RING_RING_H_
 
@@ -40,8 +41,8 @@
 
 namespace ringshift {
 
-// A frozen placement: it decides the rule for ties. The numbers appear in answers, metrics and stored
-// state; never renumber or reuse them.
+// A frozen placement: it decides the rule for ties. The numbers appear in answers, metrics and
+// stored state; never renumber or reuse them.
 enum class RingVersion : std::uint8_t { kV1 = 1, kV2 = 2 };
 
 // "v1" or "v2".
@@ -87,15 +88,16 @@ class Ring {
 
   // The points and bytes of the ring that Build would make. Cost: linear in the nodes.
   //
-  // INVALID_ARGUMENT  points_per_weight out of range, or more than kMaxPoints points; the message has
+  // INVALID_ARGUMENT  points_per_weight out of range, or more than kMaxPoints points; the message
+  // has
   //                   the points, the bytes, the limit and the node with the most points.
   static absl::StatusOr<RingSize> Measure(const NodeSet& nodes, const RingParameters& parameters);
 
-  // Builds the ring of `nodes`. Refuses what Measure refuses, before it allocates. RESOURCE_EXHAUSTED if
-  // the memory cannot be had; the message has the bytes.
+  // Builds the ring of `nodes`. Refuses what Measure refuses, before it allocates.
+  // RESOURCE_EXHAUSTED if the memory cannot be had; the message has the bytes.
   //
-  // Cost: O(P) time, divided by the threads; beside the ring itself, scratch memory of at most about a
-  // hundredth of it (for hashes that spread as those of real identities do).
+  // Cost: O(P) time, divided by the threads; beside the ring itself, scratch memory of at most
+  // about a hundredth of it (for hashes that spread as those of real identities do).
   static absl::StatusOr<std::shared_ptr<const Ring>> Build(std::shared_ptr<const NodeSet> nodes,
                                                            const RingParameters& parameters,
                                                            const RingBuildOptions& options = {});
@@ -107,13 +109,14 @@ class Ring {
   NodeIndex Owner(std::string_view key) const { return OwnerAt(Position(key)); }
   NodeIndex OwnerAt(std::uint32_t position) const { return point(FindPoint(position)).node; }
 
-  // Fills `out` with distinct nodes of `eligible` in the order in which a walk clockwise from `position`
-  // first meets them: the owner of a ring of these nodes alone, then where its keys go without it, and so
-  // on. Returns how many were found: fewer than out.size() only if `eligible` has fewer nodes. Ends when
-  // `out` is full or every eligible node was met; never after a fixed number of points.
+  // Fills `out` with distinct nodes of `eligible` in the order in which a walk clockwise from
+  // `position` first meets them: the owner of a ring of these nodes alone, then where its keys go
+  // without it, and so on. Returns how many were found: fewer than out.size() only if `eligible`
+  // has fewer nodes. Ends when `out` is full or every eligible node was met; never after a fixed
+  // number of points.
   //
-  // Cost: FindPoint and the points walked, about (all points / points of eligible nodes) a node found.
-  // REQUIRES: eligible.size() == nodes().size()
+  // Cost: FindPoint and the points walked, about (all points / points of eligible nodes) a node
+  // found. REQUIRES: eligible.size() == nodes().size()
   std::size_t FindNodes(std::uint32_t position, const NodeMask& eligible,
                         std::span<NodeIndex> out) const;
 
@@ -137,22 +140,23 @@ class Ring {
   // Hash values on which several nodes have a point.
   std::uint64_t collision_count() const { return collision_count_; }
 
-  // XXH3 over the identities, weights and points: equal wherever the owners of all keys are, whatever
-  // the order of input, the layout, the compiler or the machine.
+  // XXH3 over the identities, weights and points: equal wherever the owners of all keys are,
+  // whatever the order of input, the layout, the compiler or the machine.
   std::uint64_t checksum() const { return checksum_; }
 
  private:
   using Points = std::variant<internal::PointArray<internal::WidePoint>,
                               internal::PointArray<internal::PackedPoint>>;
 
-  Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters, Points points);
+  Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters, Points points,
+       std::uint64_t collision_count);
 
   const std::shared_ptr<const NodeSet> nodes_;
   const RingParameters parameters_;
   const Points points_;
   const std::size_t point_count_;
-  std::uint64_t collision_count_ = 0;
-  std::uint64_t checksum_ = 0;
+  const std::uint64_t collision_count_;
+  const std::uint64_t checksum_;
 };
 
 }  // namespace ringshift

@@ -4,8 +4,8 @@
 //       RingIdentity::Parse("[2001:DB8::0:1]:443", IdentityStyle::kCanonical);
 //   identity->bytes();  // "2001:db8::1\0443"
 //
-// Identities are ordered: IPv4 before IPv6, by address, then by port; names after them, by bytes. This
-// is the order of pingora-ketama (Rust's SocketAddr), and it decides ties on a v2 ring.
+// Identities are ordered: IPv4 before IPv6, by address, then by port; names after them, by bytes.
+// This is the order of pingora-ketama (Rust's SocketAddr), and it decides ties on a v2 ring.
 //
 // Thread safety: a value; const methods may be called from any thread.
 #ifndef RINGSHIFT_RING_RING_IDENTITY_H_
@@ -21,10 +21,12 @@ namespace ringshift {
 
 // How an address becomes an identity. Frozen: a change would move keys.
 enum class IdentityStyle {
-  // An IP address in canonical text (RFC 5952) without brackets and without its scope id, a host name
+  // An IP address in canonical text (RFC 5952) without brackets and without its scope id, a host
+  // name
   // byte for byte; a port is required, 1 to 65535. The way of pingora-ketama.
   kCanonical,
-  // A `server` directive of nginx as written: everything before a trailing `:digits` is the host (an
+  // A `server` directive of nginx as written: everything before a trailing `:digits` is the host
+  // (an
   // IPv6 address keeps its brackets), the digits are the port; without them the port is empty; of
   // "unix:PATH" the host is PATH and the port is empty.
   kNginx,
@@ -32,8 +34,8 @@ enum class IdentityStyle {
 
 class RingIdentity {
  public:
-  // INVALID_ARGUMENT if `address` is not of the style's form; the message quotes the address and says
-  // what was expected.
+  // INVALID_ARGUMENT if `address` is not of the style's form; the message quotes the address and
+  // says what was expected.
   static absl::StatusOr<RingIdentity> Parse(std::string_view address, IdentityStyle style);
 
   // `HOST \0 PORT`, what is hashed.

@@ -1,4 +1,5 @@
-// gtest matchers for absl::Status and StatusOr, under the names of Abseil's own, which Debian 12 lacks.
+// gtest matchers for absl::Status and StatusOr, under the names of Abseil's own, which Debian 12
+// lacks.
 //
 //   EXPECT_THAT(status, IsOk());
 //   EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
@@ -30,7 +31,9 @@ MATCHER(IsOk, "is OK") {
   return arg.ok();
 }
 
-MATCHER_P2(StatusIs, code, message, "") {
+MATCHER_P2(StatusIs, code, message,
+           std::string(negation ? "is not " : "is ") + absl::StatusCodeToString(code) +
+               " with a message that " + ::testing::DescribeMatcher<std::string>(message)) {
   const absl::Status& status = GetStatus(arg);
   *result_listener << status.ToString();
   return status.code() == code &&
@@ -51,9 +54,9 @@ MATCHER_P(IsOkAndHolds, value, "") {
 #define RINGSHIFT_CONCAT_(a, b) RINGSHIFT_CONCAT_INNER_(a, b)
 #define ASSERT_OK_AND_ASSIGN(declaration, expression) \
   ASSERT_OK_AND_ASSIGN_(RINGSHIFT_CONCAT_(status_or_, __LINE__), declaration, expression)
-#define ASSERT_OK_AND_ASSIGN_(status_or, declaration, expression)   \
-  auto status_or = (expression);                                    \
-  ASSERT_TRUE(status_or.ok()) << status_or.status().ToString();     \
+#define ASSERT_OK_AND_ASSIGN_(status_or, declaration, expression) \
+  auto status_or = (expression);                                  \
+  ASSERT_TRUE(status_or.ok()) << status_or.status().ToString();   \
   declaration = *std::move(status_or)
 
 #endif  // RINGSHIFT_TESTS_TESTING_STATUS_MATCHERS_H_

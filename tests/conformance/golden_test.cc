@@ -1,0 +1,137 @@
+// Owners and whole rings against the vectors recorded from pingora-ketama; see golden/README.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "ring/crc32.h"
+#include "ring/ring.h"
+#include "tests/unit/ring/ring_test_util.h"
+
+namespace ringshift {
+namespace {
+
+using ::ringshift::testing::BuildRing;
+using ::ringshift::testing::Parameters;
+using ::ringshift::testing::TestNode;
+
+constexpr RingLayout kLayouts[] = {RingLayout::kWide, RingLayout::kPacked};
+
+std::vector<TestNode> Fleet(int number) {
+  std::vector<TestNode> nodes;
+  if (number == 1) {
+    for (int i = 1; i <= 9; ++i) nodes.push_back({"10.0.0." + std::to_string(i) + ":443", 100});
+  } else if (number == 2) {
+    const std::uint32_t weights[] = {1, 2, 3, 5, 8};
+    for (int i = 0; i < 5; ++i) {
+      nodes.push_back({"192.0.2." + std::to_string(i + 1) + ":8080", weights[i]});
+    }
+  } else {
+    const std::uint32_t weights[] = {1, 1, 4};
+    for (int i = 0; i < 3; ++i) {
+      nodes.push_back({"[2001:db8::" + std::to_string(i + 1) + "]:443", weights[i]});
+    }
+  }
+  return nodes;
+}
+
+RingParameters GoldenParameters(const std::string& version, RingLayout layout) {
+  if (version == "v1") return Parameters(RingVersion::kV1, 160, layout);
+  return Parameters(RingVersion::kV2, version == "v2_16" ? 16 : 40, layout);
+}
+
+// The rows of a golden file by column name.
+std::vector<std::map<std::string, std::string>> ReadCsv(const std::string& name) {
+  std::ifstream file(std::string(RINGSHIFT_SOURCE_DIR "/tests/conformance/golden/") + name);
+  EXPECT_TRUE(file) << name;
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> parts;
+    std::stringstream stream(line);
+    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+    return parts;
+  };
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = cells(line);
+  std::vector<std::map<std::string, std::string>> rows;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> row = cells(line);
+    EXPECT_EQ(row.size(), header.size()) << name << ": " << line;
+    std::map<std::string, std::string> by_name;
+    for (std::size_t i = 0; i < row.size(); ++i) by_name[header[i]] = row[i];
+    rows.push_back(by_name);
+  }
+  return rows;
+}
+
+// Checks the three owners of every row; returns how many rows there were.
+std::size_t CheckOwners(int fleet, const std::string& file) {
+  const auto rows = ReadCsv(file);
+  for (const RingLayout layout : kLayouts) {
+    for (const std::string version : {"v1", "v2_16", "v2_40"}) {
+      const auto ring = BuildRing(Fleet(fleet), GoldenParameters(version, layout));
+      for (const auto& row : rows) {
+        const std::string key = absl::HexStringToBytes(row.at("hex(key)"));
+        EXPECT_EQ(testing::OwnerName(*ring, key), row.at(version + "_node"))
+            << file << " " << version << " key " << row.at("hex(key)");
+      }
+    }
+  }
+  return rows.size();
+}
+
+TEST(GoldenTest, EveryRecordedKeyHasItsOwner) {
+  for (int fleet = 1; fleet <= 3; ++fleet) {
+    const std::string file = "fleet_" + std::to_string(fleet) + ".csv";
+    EXPECT_GT(CheckOwners(fleet, file), 500u);
+  }
+}
+
+TEST(GoldenTest, EveryKeyOnOrBesideAPointHasItsOwner) {
+  for (int fleet = 1; fleet <= 3; ++fleet) {
+    const std::string file = "edge_" + std::to_string(fleet) + ".csv";
+    EXPECT_GT(CheckOwners(fleet, file), 20u);
+    for (const auto& row : ReadCsv(file)) {
+      EXPECT_EQ(Ring::Position(absl::HexStringToBytes(row.at("hex(key)"))),
+                std::stoul(row.at("crc32"), nullptr, 16));
+    }
+  }
+}
+
+TEST(GoldenTest, EveryPointOfTheRecordedRingsIsThere) {
+  const auto rows = ReadCsv("rings.csv");
+  EXPECT_EQ(rows.size(), 9u);
+  for (const auto& row : rows) {
+    for (const RingLayout layout : kLayouts) {
+      const auto ring =
+          BuildRing(Fleet(std::stoi(row.at("state"))), GoldenParameters(row.at("version"), layout));
+      EXPECT_EQ(ring->point_count(), std::stoull(row.at("points_before_dedup")));
+      EXPECT_EQ(ring->collision_count(), std::stoull(row.at("hashes_tied_between_servers")));
+      std::string bytes;
+      for (std::size_t i = 0; i < ring->point_count(); ++i) {
+        const Ring::Point point = ring->point(i);
+        for (const std::uint32_t word : {point.hash, point.node}) {
+          for (int shift = 0; shift < 32; shift += 8) {
+            bytes += static_cast<char>((word >> shift) & 0xFF);
+          }
+        }
+      }
+      EXPECT_EQ(Crc32(bytes),
+                std::stoul(row.at("crc32_of_ring(hash_u32le+node_u32le_per_point)"), nullptr, 16));
+      const Ring::Point first = ring->point(0), last = ring->point(ring->point_count() - 1);
+      EXPECT_EQ(first.hash, std::stoul(row.at("first_hash"), nullptr, 16));
+      EXPECT_EQ(ring->nodes()[first.node].name, row.at("first_node"));
+      EXPECT_EQ(last.hash, std::stoul(row.at("last_hash"), nullptr, 16));
+      EXPECT_EQ(ring->nodes()[last.node].name, row.at("last_node"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ringshift
