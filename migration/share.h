@@ -24,16 +24,17 @@ class Share {
   // INVALID_ARGUMENT if `ppm` is not in [0, 1'000'000]; the message has the value and the limit.
   static absl::StatusOr<Share> FromPpm(std::int64_t ppm);
 
-  // Reads a percentage as a person writes it, exactly: "0" to "100", up to four decimals, an optional
-  // '%' behind it ("12.5", "0.29%", "100.0000"). Nothing else: no sign, space, exponent, bare point,
-  // needless leading zero, or fifth decimal, even if it is 0.
+  // Reads a percentage as a person writes it, exactly: "0" to "100", up to four decimals, a '%'
+  // behind it or not ("12.5", "0.29%", "100.0000"). Nothing else: no sign, space, exponent, bare
+  // point, needless leading zero, or fifth decimal, even if it is 0.
   //
   // INVALID_ARGUMENT quotes the text and says what is wrong with it.
   static absl::StatusOr<Share> ParsePercent(std::string_view text);
 
   constexpr std::int32_t ppm() const { return ppm_; }
 
-  // The percentage without needless zeros: "12.5", "0.29", "100". ParsePercent reads it back exactly.
+  // The percentage without needless zeros: "12.5", "0.29", "100". ParsePercent reads it back
+  // exactly.
   std::string ToPercent() const;
 
   friend constexpr auto operator<=>(Share, Share) = default;

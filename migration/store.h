@@ -1,7 +1,8 @@
 // The store of migration state: what must survive a crash.
 //
-// State is kept by the data center's name, whether or not a topology lists it. Every change gets the next
-// revision, one count for the whole store, and stays in the history: who, when, from, to, why.
+// State is kept by the data center's name, whether or not a topology lists it. Every change gets
+// the next revision, one count for the whole store, and stays in the history: who, when, from, to,
+// why.
 #ifndef RINGSHIFT_MIGRATION_STORE_H_
 #define RINGSHIFT_MIGRATION_STORE_H_
 
@@ -42,7 +43,8 @@ struct Migration {
 struct ShareChange {
   std::string data_center;
   Share share;
-  // The revision of the migration that the change is based on; without it the change is unconditional.
+  // The revision of the migration that the change is based on; without it the change is
+  // unconditional.
   std::optional<std::int64_t> expected_revision;
   std::string actor;
   std::string reason;
@@ -63,8 +65,9 @@ struct MigrationChange {
 
 // Thread safety: implementations are thread-safe; writes are serialised.
 //
-// Errors, beside those of each method: UNAVAILABLE where the store cannot be read or written now (retry),
-// DATA_LOSS where what it holds makes no sense. Nothing is ever read as share 0 because it was missing.
+// Errors, beside those of each method: UNAVAILABLE where the store cannot be read or written now
+// (retry), DATA_LOSS where what it holds makes no sense. Nothing is ever read as share 0 because it
+// was missing.
 class MigrationStore {
  public:
   virtual ~MigrationStore() = default;
@@ -74,8 +77,8 @@ class MigrationStore {
 
   // Makes the migration of a data center that has none: share 0, this salt, the present decision
   // algorithm. Returns the migration as stored; where there is one already, that, unchanged.
-  virtual absl::StatusOr<Migration> EnsureExists(std::string_view data_center, std::string_view salt,
-                                                 std::string_view actor,
+  virtual absl::StatusOr<Migration> EnsureExists(std::string_view data_center,
+                                                 std::string_view salt, std::string_view actor,
                                                  std::string_view reason) = 0;
 
   // Durable once it returns OK. Returns the migration as it is now.

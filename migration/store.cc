@@ -1,0 +1,9 @@
+#include "migration/store.h"
+
+namespace ringshift {
+
+WallTime SystemWallTime() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace ringshift
