@@ -133,5 +133,23 @@ TEST(GoldenTest, EveryPointOfTheRecordedRingsIsThere) {
   }
 }
 
+TEST(GoldenTest, EveryTieOfAV2RingGoesToTheRecordedNode) {
+  std::vector<TestNode> nodes;
+  for (const auto& row : ReadCsv("ties_nodes.csv")) {
+    nodes.push_back({row.at("address"), static_cast<std::uint32_t>(std::stoul(row.at("weight")))});
+  }
+  const auto rows = ReadCsv("ties.csv");
+  for (const RingLayout layout : kLayouts) {
+    const auto ring = BuildRing(nodes, Parameters(RingVersion::kV2, 160, layout));
+    EXPECT_EQ(ring->collision_count(), rows.size());
+    for (const auto& row : rows) {
+      const std::string key = absl::HexStringToBytes(row.at("hex(key)"));
+      const std::size_t point = ring->FindPoint(Ring::Position(key));
+      EXPECT_EQ(ring->point(point).hash, ring->point(point + 1).hash);
+      EXPECT_EQ(testing::OwnerName(*ring, key), row.at("v2_160_node")) << row.at("hex(key)");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ringshift
