@@ -1,0 +1,52 @@
+// ringshift.v1.MigrationService, as its proto describes it.
+//
+// Thread safety: thread-safe. A change waits for the disk in the handler: few are made, and the
+// calls of edge services are on another server.
+#ifndef RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
+#define RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
+
+#include "ringshift/v1/migration.grpc.pb.h"
+#include "routing/routing_directory.h"
+#include "server/lifecycle.h"
+#include "server/migration_controller.h"
+
+namespace ringshift {
+
+class MigrationService final : public v1::MigrationService::CallbackService {
+ public:
+  static constexpr int kMaxPageSize = 1000;
+  static constexpr std::size_t kMaxReasonBytes = 1024;
+  static constexpr std::size_t kMaxRequestedByBytes = 256;
+
+  // All three outlive this object.
+  MigrationService(const Lifecycle& lifecycle, const RoutingDirectory& directory,
+                   MigrationController& controller)
+      : lifecycle_(lifecycle), directory_(directory), controller_(controller) {}
+
+  grpc::ServerUnaryReactor* GetMigration(grpc::CallbackServerContext* context,
+                                         const v1::GetMigrationRequest* request,
+                                         v1::GetMigrationResponse* response) override;
+  grpc::ServerUnaryReactor* ListMigrations(grpc::CallbackServerContext* context,
+                                           const v1::ListMigrationsRequest* request,
+                                           v1::ListMigrationsResponse* response) override;
+  grpc::ServerUnaryReactor* SetMigration(grpc::CallbackServerContext* context,
+                                         const v1::SetMigrationRequest* request,
+                                         v1::SetMigrationResponse* response) override;
+
+ private:
+  absl::Status Get(const v1::GetMigrationRequest& request,
+                   v1::GetMigrationResponse& response) const;
+  absl::Status List(const v1::ListMigrationsRequest& request,
+                    v1::ListMigrationsResponse& response) const;
+  // `peer` is where the call came from.
+  absl::Status Set(const v1::SetMigrationRequest& request, const std::string& peer,
+                   v1::SetMigrationResponse& response);
+
+  const Lifecycle& lifecycle_;
+  const RoutingDirectory& directory_;
+  MigrationController& controller_;
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_SERVER_MIGRATION_SERVICE_H_

@@ -1,0 +1,192 @@
+#include "server/router_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "routing/topology_loader.h"
+#include "server/log.h"
+
+namespace ringshift {
+namespace {
+
+constexpr const char* kPublicService = v1::RoutingService::service_full_name();
+constexpr const char* kAdminService = v1::MigrationService::service_full_name();
+
+std::string FormatSeconds(std::chrono::duration<double> duration) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", duration.count());
+  return text;
+}
+
+// Leaves the data centers called `names`, or all if there are no names.
+absl::Status Select(const std::vector<std::string>& names, Topology& topology) {
+  if (names.empty()) return absl::OkStatus();
+  for (const std::string& name : names) {
+    if (topology.Find(name) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const DataCenterSpec& spec : topology.data_centers) known.push_back(spec.name);
+    return absl::NotFoundError("--data-centers: " + UnknownNameMessage("data center", name, known));
+  }
+  std::erase_if(topology.data_centers, [&names](const DataCenterSpec& spec) {
+    return std::find(names.begin(), names.end(), spec.name) == names.end();
+  });
+  return absl::OkStatus();
+}
+
+// For the service and for the server as a whole.
+void SetHealth(grpc::Server& server, const char* service, bool serving) {
+  grpc::HealthCheckServiceInterface* health = server.GetHealthCheckService();
+  health->SetServingStatus("", serving);
+  health->SetServingStatus(service, serving);
+}
+
+// Its health is NOT_SERVING. Puts the port that it really has into `address`.
+absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(grpc::Service& service,
+                                                              const char* service_name,
+                                                              ListenAddress& address) {
+  if (absl::Status free = CheckFree(address); !free.ok()) return free;
+  const std::string wanted = address.ToString();
+  grpc::ServerBuilder builder;
+  // Without it a second router on the port would silently take half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
+  builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || address.port <= 0) {
+    return absl::UnavailableError("cannot listen on " + wanted);
+  }
+  SetHealth(*server, service_name, false);
+  return server;
+}
+
+// The state that the store keeps for data centers that are not served, so that nobody wonders
+// later.
+absl::Status ReportOrphans(MigrationStore& store, const Topology& topology) {
+  absl::StatusOr<std::vector<Migration>> migrations = store.Load();
+  if (!migrations.ok()) return migrations.status();
+  for (const Migration& migration : *migrations) {
+    if (topology.Find(migration.data_center) != nullptr) continue;
+    LogInfo("migration kept for a data center that is not served",
+            {{"data_center", migration.data_center}, {"share", migration.share.ToPercent()}});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Start(const RouterOptions& options,
+                                                                  Lifecycle& lifecycle) {
+  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(options.topology_path);
+  if (!loaded.ok()) return loaded.status();
+  for (const std::string& warning : loaded->warnings) LogWarn("topology", {{"warning", warning}});
+  if (absl::Status selected = Select(options.data_centers, loaded->topology); !selected.ok()) {
+    return selected;
+  }
+
+  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(options.sqlite_path);
+  if (!store.ok()) return store.status();
+  if ((*store)->created()) {
+    LogWarn("the store is new: every data center starts at share 0",
+            {{"store", "sqlite:" + options.sqlite_path}});
+  }
+  if (absl::Status read = ReportOrphans(**store, loaded->topology); !read.ok()) return read;
+
+  std::unique_ptr<RouterServer> server(
+      new RouterServer(std::move(loaded->topology), *std::move(store), lifecycle));
+  if (absl::Status listening = server->Listen(options); !listening.ok()) return listening;
+  return server;
+}
+
+RouterServer::RouterServer(Topology topology, std::unique_ptr<SqliteStore> store,
+                           Lifecycle& lifecycle)
+    : topology_(std::move(topology)),
+      store_(std::move(store)),
+      lifecycle_(lifecycle),
+      controller_(*store_, directory_),
+      route_metrics_(topology_.data_centers),
+      metrics_(directory_, route_metrics_),
+      routing_service_(lifecycle_, directory_, route_metrics_),
+      migration_service_(lifecycle_, directory_, controller_) {}
+
+RouterServer::~RouterServer() { Stop(std::chrono::milliseconds(0)); }
+
+absl::Status RouterServer::Listen(const RouterOptions& options) {
+  grpc::EnableDefaultHealthCheckService(true);
+  if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  const auto annotate = [](std::string_view flag, const absl::Status& status) {
+    return absl::Status(
+        status.code(), absl::string_view(std::string(flag) + ": " + std::string(status.message())));
+  };
+  ListenAddress public_address = options.public_address;
+  absl::StatusOr<std::unique_ptr<grpc::Server>> public_server =
+      StartGrpcServer(routing_service_, kPublicService, public_address);
+  if (!public_server.ok()) return annotate("--public-address", public_server.status());
+  public_server_ = *std::move(public_server);
+
+  ListenAddress admin_address = options.admin_address;
+  absl::StatusOr<std::unique_ptr<grpc::Server>> admin_server =
+      StartGrpcServer(migration_service_, kAdminService, admin_address);
+  if (!admin_server.ok()) return annotate("--admin-address", admin_server.status());
+  admin_server_ = *std::move(admin_server);
+
+  absl::StatusOr<std::unique_ptr<HttpServer>> http_server = HttpServer::Start(
+      options.http_address, {[this] { return metrics_.ToText(); },
+                             [this] { return lifecycle_.phase() == Phase::kServing; }});
+  if (!http_server.ok()) return annotate("--http-address", http_server.status());
+  http_server_ = *std::move(http_server);
+
+  LogInfo("listening", {{"public", public_address.ToString()},
+                        {"admin", admin_address.ToString()},
+                        {"http", http_server_->address().ToString()}});
+  if (!admin_address.IsLoopback()) {
+    LogWarn("whoever reaches the admin port can change shares: it has no authentication",
+            {{"admin", admin_address.ToString()}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RouterServer::BuildAndServe() {
+  for (const DataCenterSpec& spec : topology_.data_centers) {
+    absl::StatusOr<std::shared_ptr<const DataCenter>> data_center = DataCenter::Build(spec);
+    if (!data_center.ok()) return data_center.status();
+    if (absl::Status adopted = controller_.Adopt(*std::move(data_center)); !adopted.ok()) {
+      return adopted;
+    }
+  }
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start_;
+  metrics_.SetStartupDuration(duration);
+  lifecycle_.StartServing();
+  SetHealth(true);
+  LogInfo("ready", {{"data_centers", std::to_string(topology_.data_centers.size())},
+                    {"seconds", FormatSeconds(duration)}});
+  return absl::OkStatus();
+}
+
+bool RouterServer::Stop(std::chrono::milliseconds grace) {
+  SetHealth(false);
+  const auto deadline = std::chrono::system_clock::now() + grace;
+  const auto steady_deadline = std::chrono::steady_clock::now() + grace;
+  std::thread admin([this, deadline] {
+    if (admin_server_ != nullptr) admin_server_->Shutdown(deadline);
+  });
+  if (public_server_ != nullptr) public_server_->Shutdown(deadline);
+  admin.join();
+  return http_server_ == nullptr || http_server_->Stop(steady_deadline);
+}
+
+void RouterServer::SetHealth(bool serving) {
+  if (public_server_ != nullptr) ringshift::SetHealth(*public_server_, kPublicService, serving);
+  if (admin_server_ != nullptr) ringshift::SetHealth(*admin_server_, kAdminService, serving);
+}
+
+}  // namespace ringshift

@@ -1,0 +1,73 @@
+// A MigrationStore in memory that can be told to fail.
+//
+// Thread safety: thread-compatible, unlike a real one: the controller serialises its writes.
+#ifndef RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
+#define RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
+
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "migration/decision.h"
+#include "migration/store.h"
+
+namespace ringshift::testing {
+
+class MemoryStore final : public MigrationStore {
+ public:
+  // Every later call fails with `status`, unless it is OK.
+  void FailWith(absl::Status status) { status_ = std::move(status); }
+
+  absl::StatusOr<std::vector<Migration>> Load() override {
+    if (!status_.ok()) return status_;
+    std::vector<Migration> migrations;
+    for (const auto& [name, migration] : migrations_) migrations.push_back(migration);
+    return migrations;
+  }
+
+  absl::StatusOr<Migration> EnsureExists(std::string_view data_center, std::string_view salt,
+                                         std::string_view actor, std::string_view reason) override {
+    if (!status_.ok()) return status_;
+    const auto [it, added] = migrations_.try_emplace(std::string(data_center));
+    if (added) {
+      it->second = {std::string(data_center),
+                    Share::None(),
+                    std::string(salt),
+                    std::string(kDecisionAlgorithm),
+                    ++revision_,
+                    WallTime(),
+                    std::string(actor),
+                    std::string(reason)};
+    }
+    return it->second;
+  }
+
+  absl::StatusOr<Migration> SetShare(const ShareChange& change) override {
+    if (!status_.ok()) return status_;
+    Migration& migration = migrations_.at(change.data_center);
+    if (change.expected_revision && *change.expected_revision != migration.revision) {
+      return absl::AbortedError("stale revision");
+    }
+    migration.share = change.share;
+    migration.revision = ++revision_;
+    migration.actor = change.actor;
+    migration.reason = change.reason;
+    const Migration stored = migration;
+    std::this_thread::yield();  // the store is what a change waits for
+    return stored;
+  }
+
+  absl::StatusOr<std::vector<MigrationChange>> History(std::string_view, std::size_t) override {
+    return absl::UnimplementedError("no history");
+  }
+
+ private:
+  absl::Status status_;
+  std::int64_t revision_ = 0;
+  std::map<std::string, Migration> migrations_;
+};
+
+}  // namespace ringshift::testing
+
+#endif  // RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
