@@ -1,5 +1,5 @@
-// A data center ready to route: its nodes, its pools and its rings, built. The costly part of a routing
-// table, shared by all tables that differ only in migration state.
+// A data center ready to route: its nodes, its pools and its rings, built. The costly part of a
+// routing table, shared by all tables that differ only in migration state.
 //
 // Thread safety: immutable.
 #ifndef RINGSHIFT_ROUTING_DATA_CENTER_H_
@@ -39,8 +39,8 @@ class DataCenter {
     std::chrono::duration<double> build_time;
   };
 
-  // Builds the rings. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data center.
-  // Cost: that of Ring::Build for each ring; not for a request.
+  // Builds the rings. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data
+  // center. Cost: that of Ring::Build for each ring; not for a request.
   static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(const DataCenterSpec& spec);
 
   const std::string& name() const { return name_; }
@@ -59,8 +59,8 @@ class DataCenter {
   const BuiltRing* v1() const { return v1_ ? &*v1_ : nullptr; }
   const BuiltRing& v2() const { return *v2_; }
 
-  // Over the rings, the node names and addresses and the pools: two routers with equal checksums give
-  // equal answers from equal rings.
+  // Over the rings, the node names and addresses and the pools: two routers with equal checksums
+  // give equal answers from equal rings.
   std::uint64_t checksum() const { return checksum_; }
 
  private:

@@ -1,6 +1,7 @@
 // Route: the answer to one request, as a pure function of a routing table.
 //
-// Thread safety: pure. Cost: two hashes of the key, one ring lookup and walk, no allocation on success.
+// Thread safety: pure. Cost: two hashes of the key, one ring lookup and walk, no allocation on
+// success.
 #ifndef RINGSHIFT_ROUTING_ROUTE_H_
 #define RINGSHIFT_ROUTING_ROUTE_H_
 
@@ -22,7 +23,7 @@ inline constexpr int kMaxReplicas = 16;
 struct RouteRequest {
   std::string_view key;   // 1 to kMaxKeyBytes bytes, any
   std::string_view pool;  // "" means `default`
-  int replicas = 0;       // distinct nodes wanted, the owner included; 0 means 1, at most kMaxReplicas
+  int replicas = 0;  // distinct nodes wanted, the owner included; 0 means 1, at most kMaxReplicas
 };
 
 struct RouteAnswer {
@@ -31,7 +32,8 @@ struct RouteAnswer {
   std::size_t node_count = 0;
   std::array<NodeIndex, kMaxReplicas> node_indexes{};
 
-  // The owner, then the further replicas in walk order; fewer than asked for where the pool is smaller.
+  // The owner, then the further replicas in walk order; fewer than asked for where the pool is
+  // smaller.
   std::span<const NodeIndex> nodes() const { return std::span(node_indexes).first(node_count); }
 };
 

@@ -1,7 +1,7 @@
 // The routing tables in service, by data center.
 //
-// Thread safety: thread-safe. A table that was found stays valid for as long as the caller holds it,
-// whatever is published meanwhile; an idle thread holds none.
+// Thread safety: thread-safe. A table that was found stays valid for as long as the caller holds
+// it, whatever is published meanwhile; an idle thread holds none.
 #ifndef RINGSHIFT_ROUTING_ROUTING_DIRECTORY_H_
 #define RINGSHIFT_ROUTING_ROUTING_DIRECTORY_H_
 

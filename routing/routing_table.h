@@ -1,7 +1,8 @@
-// All that answers the requests of one data center, at one moment: its rings and its migration state.
-// A request takes one table and decides everything from it.
+// All that answers the requests of one data center, at one moment: its rings and its migration
+// state. A request takes one table and decides everything from it.
 //
-// Thread safety: immutable. Cost of Create: no ring is touched; for a share change it is microseconds.
+// Thread safety: immutable. Cost of Create: no ring is touched; for a share change it is
+// microseconds.
 #ifndef RINGSHIFT_ROUTING_ROUTING_TABLE_H_
 #define RINGSHIFT_ROUTING_ROUTING_TABLE_H_
 
@@ -17,8 +18,8 @@ namespace ringshift {
 
 class RoutingTable {
  public:
-  // FAILED_PRECONDITION if the migration's decision algorithm is not one that this program knows: it
-  // would not agree with the routers that wrote it. INVALID_ARGUMENT if the names differ.
+  // FAILED_PRECONDITION if the migration's decision algorithm is not one that this program knows:
+  // it would not agree with the routers that wrote it. INVALID_ARGUMENT if the names differ.
   static absl::StatusOr<std::shared_ptr<const RoutingTable>> Create(
       std::shared_ptr<const DataCenter> data_center, Migration migration);
 
@@ -30,8 +31,8 @@ class RoutingTable {
   // The share that this table answers with: the migration's, or all where there is no v1.
   Share share() const { return share_; }
 
-  // Over DataCenter::checksum(), the salt and the decision algorithm. With it, the key, the pool and the
-  // migration's revision, an answer can be reproduced.
+  // Over DataCenter::checksum(), the salt and the decision algorithm. With it, the key, the pool
+  // and the migration's revision, an answer can be reproduced.
   std::uint64_t checksum() const { return checksum_; }
 
  private:

@@ -1,4 +1,5 @@
-// The topology: data centers, their nodes, pools and ring parameters, as an operator writes them down.
+// The topology: data centers, their nodes, pools and ring parameters, as an operator writes them
+// down.
 //
 // Thread safety: plain values.
 #ifndef RINGSHIFT_ROUTING_TOPOLOGY_H_
@@ -57,8 +58,8 @@ struct Topology {
 // NodeSet::Create, with the node's name.
 absl::StatusOr<std::shared_ptr<const NodeSet>> MakeNodeSet(const DataCenterSpec& data_center);
 
-// The nodes of `pool` ("" is `default`). NOT_FOUND for an unknown pool, with the known names. `nodes` is
-// MakeNodeSet(data_center).
+// The nodes of `pool` ("" is `default`). NOT_FOUND for an unknown pool, with the known names.
+// `nodes` is MakeNodeSet(data_center).
 absl::StatusOr<NodeMask> MakePoolMask(const DataCenterSpec& data_center, const NodeSet& nodes,
                                       std::string_view pool);
 

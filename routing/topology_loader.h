@@ -15,15 +15,16 @@ namespace ringshift {
 
 struct LoadedTopology {
   Topology topology;
-  // What is allowed but deserves attention, "FILE:LINE:COLUMN: ...": a ring whose lightest node has under
-  // 150 points (the CV and max/mean to expect, and the points_per_weight that mends it), an identity whose
-  // chain is stuck, a pool without nodes.
+  // What is allowed but deserves attention, "FILE:LINE:COLUMN: ...": a ring whose lightest node has
+  // under 150 points (the CV and max/mean to expect, and the points_per_weight that mends it), an
+  // identity whose chain is stuck, a pool without nodes.
   std::vector<std::string> warnings;
 };
 
-// INVALID_ARGUMENT for anything that is not a valid topology: unknown, missing and repeated keys, wrong
-// types, values out of range, names that are taken, identities that two nodes share, rings beyond the
-// limits. The message is "FILE:LINE:COLUMN: " (1-based), what was found, and what was expected.
+// INVALID_ARGUMENT for anything that is not a valid topology: unknown, missing and repeated keys,
+// wrong types, values out of range, names that are taken, identities that two nodes share, rings
+// beyond the limits. The message is "FILE:LINE:COLUMN: " (1-based), what was found, and what was
+// expected.
 //
 // `file` is the name that messages use.
 absl::StatusOr<LoadedTopology> ParseTopology(std::string_view yaml, std::string_view file);
