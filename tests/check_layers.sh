@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Fails where a folder includes what lies above it: server, client -> routing -> migration -> ring.
+# Headers are found from the root of the tree, so linking alone would not notice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+status=0
+forbid() {
+  local folder=$1 above=$2
+  if grep -rnE "#include [<\"]($above)" "$folder" --include='*.h' --include='*.cc'; then
+    echo "check_layers.sh: $folder/ may not include the above (folders or libraries: $above)" >&2
+    status=1
+  fi
+}
+grpc='grpc|google/protobuf|ringshift/v1/|prometheus/'
+forbid ring "migration/|routing/|server/|client/|tests/|yaml-cpp|sqlite|$grpc"
+forbid migration "routing/|server/|client/|tests/|yaml-cpp|$grpc"
+forbid routing "server/|client/|tests/|sqlite|$grpc"
+forbid server "client/|tests/"
+forbid client "server/|tests/|sqlite|prometheus/"
+((status == 0)) && echo "every include points downward"
+exit "$status"
