@@ -1,0 +1,75 @@
+#include "client/command_decide.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/key_reader.h"
+#include "client/output.h"
+#include "migration/decision.h"
+#include "migration/share.h"
+
+namespace ringshift {
+namespace {
+
+struct DecideOptions {
+  std::string salt;
+  std::string percent;
+  bool hex = false;
+};
+
+ExitCode Decide(const DecideOptions& options) {
+  const absl::StatusOr<Share> share = Share::ParsePercent(options.percent);
+  if (!share.ok()) {
+    return Fail(ExitCode::kUsage, "--percent: " + std::string(share.status().message()),
+                "write 0 to 100 with at most four decimals, as in 12.5");
+  }
+  const Decision decision(options.salt);
+  Output output(STDOUT_FILENO);
+  KeyReader reader(STDIN_FILENO, options.hex, [&output] {
+    output.Flush();
+    return output.ok();
+  });
+  while (output.ok() && reader.Next()) {
+    output.Write(reader.text());
+    output.Write(AnswersV2(decision.Bucket(reader.key()), *share) ? "\tv2\n" : "\tv1\n");
+  }
+  const ExitCode written = output.Finish();
+  if (written != ExitCode::kOk) return written;
+  if (!reader.status().ok()) {
+    return Fail(ExitCode::kInput, std::string(reader.status().message()),
+                "the lines before it are answered; correct the input and run it again");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddDecideCommand(CLI::App& ringctl, ExitCode& result) {
+  auto options = std::make_shared<DecideOptions>();
+  CLI::App* command =
+      ringctl.add_subcommand("decide", "Which ring answers keys, at a salt and a share (offline)");
+  command
+      ->add_option("--salt", options->salt,
+                   "The salt of the data center's migration; by default that is its name")
+      ->required()
+      ->type_name("TEXT");
+  command
+      ->add_option("--percent", options->percent, "The share of v2: 0 to 100, up to four decimals")
+      ->required()
+      ->type_name("PERCENT");
+  command->add_flag("--hex", options->hex, "The lines are the keys' bytes in hex");
+  command->footer(
+      R"(Reads keys from standard input, one a line: any bytes but the newline, and an empty line is the
+empty key. Writes a line for each: the key as it was given, TAB, v1 or v2.
+
+Examples:
+  printf '/img/1.jpg\n/img/2.jpg\n' | ringctl decide --salt ams --percent 12.5
+  ringctl decide --salt ams --percent 0.01 < keys.txt | grep -c 'v2$')");
+  command->callback([options, &result] { result = Decide(*options); });
+}
+
+}  // namespace ringshift

@@ -1,0 +1,142 @@
+#include "client/command_lookup.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/key_reader.h"
+#include "client/offline.h"
+#include "client/output.h"
+#include "ring/node_mask.h"
+#include "ring/ring.h"
+#include "routing/route.h"
+
+namespace ringshift {
+namespace {
+
+struct LookupOptions {
+  std::string topology_file;
+  std::string data_center;
+  std::string ring;
+  std::string layout;  // empty: that of the topology
+  std::string pool;
+  int replicas = 1;
+  bool hex = false;
+};
+
+// Writes a line for each key. Returns when the keys or the output end.
+void AnswerKeys(const Ring& ring, const NodeMask& eligible,
+                const std::vector<std::string>& addresses, std::size_t replicas, KeyReader& reader,
+                Output& output) {
+  const bool owner_only = replicas == 1 && eligible.count() == eligible.size();
+  std::array<NodeIndex, kMaxReplicas> found{};
+  while (output.ok() && reader.Next()) {
+    const std::uint32_t position = Ring::Position(reader.key());
+    std::size_t count = 1;
+    if (owner_only) {
+      found[0] = ring.OwnerAt(position);
+    } else {
+      count = ring.FindNodes(position, eligible, std::span(found).first(replicas));
+    }
+    output.Write(reader.text());
+    for (const NodeIndex node : std::span(found).first(count)) {
+      output.Write("\t");
+      output.Write(addresses[node]);
+    }
+    output.Write("\n");
+  }
+}
+
+ExitCode Lookup(const LookupOptions& options) {
+  const absl::StatusOr<OfflineDataCenter> data_center =
+      LoadDataCenter(options.topology_file, options.data_center);
+  if (!data_center.ok()) return FailOffline(data_center.status());
+  std::optional<RingParameters> parameters = data_center->spec.v2;
+  if (options.ring == "v1") parameters = data_center->spec.v1;
+  if (!parameters) {
+    return Fail(ExitCode::kInput,
+                absl::StrCat("data center ", options.data_center, " has no ring v1"),
+                "use --ring v2, or give the data center a v1 in the topology");
+  }
+  if (options.layout == "wide") parameters->layout = RingLayout::kWide;
+  if (options.layout == "packed") parameters->layout = RingLayout::kPacked;
+  const absl::StatusOr<NodeMask> eligible =
+      MakePoolMask(data_center->spec, *data_center->nodes, options.pool);
+  if (!eligible.ok()) return FailOffline(eligible.status());
+  if (eligible->count() == 0) {
+    return Fail(ExitCode::kInput,
+                absl::StrCat("pool ", options.pool, " of data center ", options.data_center,
+                             " has no node"),
+                "use another --pool, or give nodes the features that it requires");
+  }
+  const absl::StatusOr<TimedRing> built = BuildRing(*data_center, *parameters);
+  if (!built.ok()) return FailOffline(built.status());
+
+  Output output(STDOUT_FILENO);
+  KeyReader reader(STDIN_FILENO, options.hex, [&output] {
+    output.Flush();
+    return output.ok();
+  });
+  AnswerKeys(*built->ring, *eligible, data_center->addresses,
+             static_cast<std::size_t>(options.replicas), reader, output);
+  const ExitCode written = output.Finish();
+  if (written != ExitCode::kOk) return written;
+  if (!reader.status().ok()) {
+    return Fail(ExitCode::kInput, std::string(reader.status().message()),
+                "the lines before it are answered; correct the input and run it again");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddLookupCommand(CLI::App& ringctl, ExitCode& result) {
+  auto options = std::make_shared<LookupOptions>();
+  CLI::App* command = ringctl.add_subcommand(
+      "lookup", "The owners of keys on one ring of a topology file (offline)");
+  command->add_option("--topology", options->topology_file, "The topology file")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--data-center", options->data_center, "The data center, as the file names it")
+      ->required()
+      ->type_name("NAME");
+  command->add_option("--ring", options->ring, "Which ring: v1 or v2")
+      ->required()
+      ->type_name("v1|v2")
+      ->check(CLI::IsMember({"v1", "v2"}).description(""));
+  command
+      ->add_option("--layout", options->layout,
+                   "How the points lie in memory; never changes an owner (default: the topology's)")
+      ->type_name("wide|packed")
+      ->check(CLI::IsMember({"wide", "packed"}).description(""));
+  command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
+      ->type_name("NAME");
+  command
+      ->add_option("--replicas", options->replicas,
+                   "Distinct nodes to name, the owner included (default: 1)")
+      ->type_name("1..16")
+      ->check(CLI::Range(1, kMaxReplicas).description(""));
+  command->add_flag("--hex", options->hex, "The lines are the keys' bytes in hex");
+  command->footer(
+      R"(Reads keys from standard input, one a line: any bytes but the newline, and an empty line is the
+empty key. Writes a line for each: the key as it was given, TAB, the owner's address, and TAB and
+address for each further replica (fewer than asked for where the pool has fewer nodes).
+
+Examples:
+  printf '/img/1.jpg\n/img/2.jpg\n' | ringctl lookup --topology topology.yaml --data-center ams --ring v1
+  ringctl lookup --topology topology.yaml --data-center ams --ring v2 --replicas 3 < keys.txt
+  printf '00ff\n' | ringctl lookup --topology topology.yaml --data-center ams --ring v2 --hex
+  ringctl lookup --topology topology.yaml --data-center ams --ring v1 --pool fedramp < keys.txt)");
+  command->callback([options, &result] { result = Lookup(*options); });
+}
+
+}  // namespace ringshift

@@ -1,0 +1,234 @@
+#include "client/command_route.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/json_writer.h"
+#include "client/key_reader.h"
+#include "client/output.h"
+#include "client/remote.h"
+#include "client/route_pipeline.h"
+#include "client/table.h"
+#include "client/text.h"
+
+namespace ringshift {
+namespace {
+
+struct RouteOptions {
+  RemoteOptions remote;
+  std::string data_center;
+  std::string pool;
+  int replicas = 1;
+  bool hex = false;
+  bool json = false;
+  std::vector<std::string> keys;  // none: from standard input
+};
+
+std::string_view VersionName(v1::RingVersion version) {
+  switch (version) {
+    case v1::RING_VERSION_V1:
+      return "v1";
+    case v1::RING_VERSION_V2:
+      return "v2";
+    default:
+      return "unknown";
+  }
+}
+
+void WriteNode(const v1::RoutedNode& node, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("name").String(node.name());
+  json.Key("address").String(node.address());
+  json.EndObject();
+}
+
+// Prints answers as they come. Thread safety: thread-compatible.
+class RoutePrinter {
+ public:
+  RoutePrinter(const RouteOptions& options, Output& output)
+      : options_(options),
+        output_(output),
+        table_({{"KEY"}, {"RING"}, {"OWNER"}, {"ADDRESS"}, {"REPLICAS"}}) {}
+
+  void Add(const RoutePipeline::Answer& answer) {
+    if (options_.json) {
+      AddJson(answer);
+    } else {
+      AddRow(answer);
+    }
+  }
+
+  // Hands out what was added so far.
+  void Flush() {
+    if (table_.pending_rows() > 0) table_.Print(output_);
+    output_.Flush();
+  }
+
+ private:
+  void AddRow(const RoutePipeline::Answer& answer) {
+    constexpr std::size_t kRowsAtOnce = 1000;
+    std::string replicas;
+    for (const v1::RoutedNode& node : answer.response.replicas()) {
+      absl::StrAppend(&replicas, replicas.empty() ? "" : " ", node.address());
+    }
+    table_.AddRow({std::string(answer.text),
+                   std::string(VersionName(answer.response.ring_version())),
+                   answer.response.owner().name(), answer.response.owner().address(), replicas});
+    if (table_.pending_rows() >= kRowsAtOnce) table_.Print(output_);
+  }
+
+  void AddJson(const RoutePipeline::Answer& answer) {
+    json_.BeginObject();
+    json_.RoutedKey(answer.request.key(), options_.hex);
+    json_.Key("data_center").String(answer.request.data_center());
+    json_.Key("ring_version").String(VersionName(answer.response.ring_version()));
+    json_.Key("owner");
+    WriteNode(answer.response.owner(), json_);
+    json_.Key("replicas").BeginArray();
+    for (const v1::RoutedNode& node : answer.response.replicas()) WriteNode(node, json_);
+    json_.EndArray();
+    json_.Key("is_short").Bool(answer.response.is_short());
+    json_.Key("table_checksum")
+        .String(absl::StrFormat("%016x", answer.response.table().checksum()));
+    json_.Key("migration_revision").Int(answer.response.table().migration_revision());
+    json_.EndObject();
+    output_.Write(json_.TakeLine());
+  }
+
+  const RouteOptions& options_;
+  Output& output_;
+  Table table_;
+  JsonWriter json_;
+};
+
+// The keys of the command line, decoded.
+absl::StatusOr<std::vector<std::string>> ArgumentKeys(const RouteOptions& options) {
+  if (!options.hex) return options.keys;
+  std::vector<std::string> keys(options.keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const absl::Status decoded = DecodeHex(options.keys[i], keys[i]);
+    if (!decoded.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("key ", i + 1, ": ", decoded.message()));
+    }
+  }
+  return keys;
+}
+
+ExitCode Route(const RouteOptions& options) {
+  const absl::StatusOr<std::vector<std::string>> keys = ArgumentKeys(options);
+  if (!keys.ok()) {
+    return Fail(ExitCode::kUsage, std::string(keys.status().message()),
+                "write two hex digits for each byte of a key");
+  }
+  v1::RouteRequest request;
+  request.set_data_center(options.data_center);
+  request.set_pool(options.pool);
+  request.set_replicas(options.replicas);
+
+  Output output(STDOUT_FILENO);
+  RoutePrinter printer(options, output);
+  Remote remote(options.remote);
+  ExitCode result = ExitCode::kOk;
+  const std::string_view what = keys->empty() ? "line " : "key ";
+  RoutePipeline pipeline(remote, [&](const RoutePipeline::Answer& answer) {
+    if (answer.status.ok()) {
+      printer.Add(answer);
+      return output.ok();
+    }
+    printer.Flush();
+    result = remote.FailCall(answer.status, absl::StrCat(std::string(what), answer.number, ": "));
+    return false;
+  });
+
+  absl::Status read;
+  if (keys->empty()) {
+    KeyReader reader(STDIN_FILENO, options.hex, [&] {
+      const bool go_on = pipeline.Drain();
+      printer.Flush();
+      return go_on && output.ok();
+    });
+    while (reader.Next()) {
+      request.set_key(reader.key().data(), reader.key().size());
+      // There may be any number of keys, and they may come slowly: each has the whole timeout.
+      remote.RestartClock();
+      if (!pipeline.Send(reader.text(), request)) break;
+    }
+    read = reader.status();
+  } else {
+    for (std::size_t i = 0; i < keys->size(); ++i) {
+      request.set_key((*keys)[i]);
+      if (!pipeline.Send(options.keys[i], request)) break;
+    }
+  }
+  pipeline.Drain();
+  printer.Flush();
+  const ExitCode written = output.Finish();
+  if (written != ExitCode::kOk) return written;
+  if (result != ExitCode::kOk) return result;
+  if (!read.ok()) {
+    return Fail(ExitCode::kInput, std::string(read.message()),
+                "the lines before it are answered; correct the input and run it again");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddRouteCommand(CLI::App& ringctl, const std::vector<std::string>& verbatim_keys,
+                     ExitCode& result) {
+  auto options = std::make_shared<RouteOptions>();
+  CLI::App* command = ringctl.add_subcommand(
+      "route", "Asks a router for the owners of keys: ringctl route [OPTIONS] [KEY...]");
+  command->add_option("--data-center", options->data_center, "The data center whose ring answers")
+      ->required()
+      ->type_name("NAME")
+      ->check(CLI::Validator(CheckUtf8, ""));
+  command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
+      ->type_name("NAME")
+      ->check(CLI::Validator(CheckUtf8, ""));
+  command
+      ->add_option("--replicas", options->replicas,
+                   "Distinct nodes to name, the owner included, at most 16 (default: 1)")
+      ->type_name("COUNT");
+  command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
+  command->add_flag("--json", options->json, "A JSON object for each key, one a line");
+  AddRemoteOptions(*command, options->remote, "127.0.0.1:7400");
+  // The keys are what CLI11 leaves: a positional of its own would split a key such as "[a,b]".
+  command->allow_extras();
+  command->footer(
+      R"(Without a KEY, reads keys from standard input, one a line.
+
+The timeout is for the whole command; with keys from standard input it is for each answer, since
+there may be any number of them. Up to 64 calls are under way at a time, and the answers come in the
+order of the keys. The first key that gets no answer ends the command.
+
+Examples:
+  ringctl route --data-center ams /img/1.jpg /img/2.jpg
+  ringctl route --data-center ams --replicas 3 --json /img/1.jpg
+  ringctl route --data-center ams --hex 00ff
+  ringctl route --data-center ams --server 10.0.0.5:7400 --timeout 500ms < keys.txt
+  ringctl route --data-center ams -- --a-key-that-starts-with-dashes)");
+  command->callback([options, command, &verbatim_keys, &result] {
+    options->keys = command->remaining();
+    for (const std::string& key : options->keys) {
+      if (key.size() > 1 && key.front() == '-') {
+        result = Fail(ExitCode::kUsage, "\"" + key + "\" is no option",
+                      "see `ringctl route --help`; if it is a key, put it behind --");
+        return;
+      }
+    }
+    options->keys.insert(options->keys.end(), verbatim_keys.begin(), verbatim_keys.end());
+    result = Route(*options);
+  });
+}
+
+}  // namespace ringshift

@@ -1,0 +1,35 @@
+// The calls of MigrationService that ringctl makes, with the deadline of a Remote.
+//
+// Thread safety: thread-compatible.
+#ifndef RINGSHIFT_CLIENT_MIGRATION_CLIENT_H_
+#define RINGSHIFT_CLIENT_MIGRATION_CLIENT_H_
+
+#include <grpcpp/support/status.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/remote.h"
+#include "ringshift/v1/migration.grpc.pb.h"
+
+namespace ringshift {
+
+class MigrationClient {
+ public:
+  // `remote` must outlive the client.
+  explicit MigrationClient(const Remote& remote);
+
+  grpc::Status Get(const std::string& data_center, v1::Migration& migration);
+  // All pages.
+  grpc::Status List(std::vector<v1::Migration>& migrations);
+  grpc::Status Set(const v1::SetMigrationRequest& request, v1::SetMigrationResponse& response);
+
+ private:
+  const Remote& remote_;
+  const std::unique_ptr<v1::MigrationService::Stub> stub_;
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_CLIENT_MIGRATION_CLIENT_H_

@@ -1,0 +1,68 @@
+#include "client/offline.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "client/build_progress.h"
+#include "client/text.h"
+#include "routing/topology_loader.h"
+
+namespace ringshift {
+
+absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_file,
+                                                 const std::string& data_center) {
+  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(topology_file);
+  if (!loaded.ok()) return loaded.status();
+  const DataCenterSpec* spec = loaded->topology.Find(data_center);
+  if (spec == nullptr) {
+    std::vector<std::string> known;
+    for (const DataCenterSpec& each : loaded->topology.data_centers) known.push_back(each.name);
+    return absl::NotFoundError(topology_file + ": " +
+                               UnknownNameMessage("data center", data_center, known));
+  }
+  absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(*spec);
+  if (!nodes.ok()) return nodes.status();
+
+  std::unordered_map<std::string_view, std::string_view> address_of;
+  for (const NodeSpec& node : spec->nodes) address_of.emplace(node.name, node.address);
+  std::vector<std::string> addresses;
+  addresses.reserve((*nodes)->size());
+  for (const RingNode& node : (*nodes)->nodes()) addresses.emplace_back(address_of.at(node.name));
+  return OfflineDataCenter{*spec, *std::move(nodes), std::move(addresses),
+                           std::move(loaded->warnings)};
+}
+
+absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,
+                                    const RingParameters& parameters) {
+  const absl::StatusOr<RingSize> size = Ring::Measure(*data_center.nodes, parameters);
+  if (!size.ok()) return size.status();
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<std::shared_ptr<const Ring>> ring;
+  {
+    const BuildProgress progress("building " + std::string(RingVersionName(parameters.version)) +
+                                 " of " + data_center.spec.name + ", " + HumanCount(size->points) +
+                                 " points, " + HumanBytes(size->bytes));
+    ring = Ring::Build(data_center.nodes, parameters);
+  }
+  if (!ring.ok()) return ring.status();
+  return TimedRing{*std::move(ring), std::chrono::steady_clock::now() - start};
+}
+
+ExitCode FailOffline(const absl::Status& status) {
+  std::string_view advice;
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+      advice = "check --topology, --data-center and --pool";
+      break;
+    case absl::StatusCode::kResourceExhausted:
+      advice = "free memory, or take a machine with more";
+      break;
+    default:
+      advice = "correct the topology and run it again";
+  }
+  return Fail(ExitCode::kInput, std::string(status.message()), advice);
+}
+
+}  // namespace ringshift

@@ -1,0 +1,231 @@
+#include "client/ring_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/json_writer.h"
+#include "client/table.h"
+#include "client/text.h"
+#include "ring/node_mask.h"
+#include "ring/ownership.h"
+
+namespace ringshift {
+namespace {
+
+PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& eligible) {
+  const Ownership ownership = MeasureOwnership(ring, eligible);
+  PoolReport report;
+  report.name = name;
+  report.nodes = eligible.count();
+  report.cv = ownership.cv;
+  report.max_ratio = ownership.max_ratio;
+  report.min_ratio = ownership.min_ratio;
+  const NodeSet& nodes = ring.nodes();
+  double total_weight = 0;
+  for (NodeIndex node = 0; node < nodes.size(); ++node) {
+    if (eligible.Contains(node)) total_weight += nodes[node].weight;
+  }
+  double max_load = -1;
+  double min_load = 0;
+  for (NodeIndex node = 0; node < nodes.size(); ++node) {
+    if (!eligible.Contains(node)) continue;
+    const double part = static_cast<double>(ownership.positions[node]) / 4294967296.0;
+    const double load = part * total_weight / nodes[node].weight;
+    if (report.max_node.empty() || load > max_load) {
+      max_load = load;
+      report.max_node = nodes[node].name;
+    }
+    if (report.min_node.empty() || load < min_load) {
+      min_load = load;
+      report.min_node = nodes[node].name;
+    }
+    const auto above = std::upper_bound(kLoadClasses.begin(), kLoadClasses.end(), load);
+    ++report
+          .nodes_by_load[static_cast<std::size_t>(std::distance(kLoadClasses.begin(), above)) - 1];
+  }
+  return report;
+}
+
+double BytesPerPoint(const RingReport& report) {
+  return static_cast<double>(report.memory_bytes) / static_cast<double>(report.points);
+}
+
+std::string Hex64(std::uint64_t value) { return absl::StrFormat("%016x", value); }
+
+std::string_view Version(const RingReport& report) {
+  return RingVersionName(report.parameters.version);
+}
+
+// "0.95 to 1.05", "under 0.50", "1.50 and more".
+std::string LoadClassName(std::size_t index) {
+  if (index == 0) return "under " + FixedPoint(kLoadClasses[1], 2);
+  if (index + 1 == kLoadClasses.size()) return FixedPoint(kLoadClasses[index], 2) + " and more";
+  return FixedPoint(kLoadClasses[index], 2) + " to " + FixedPoint(kLoadClasses[index + 1], 2);
+}
+
+void PrintRings(const std::vector<RingReport>& reports, Output& output) {
+  std::vector<Table::Column> columns = {{"RING"}};
+  for (const RingReport& report : reports) {
+    columns.push_back({std::string(Version(report)), Table::kRight});
+  }
+  Table table(std::move(columns));
+  const auto add_row = [&](std::string_view title, const auto& cell) {
+    std::vector<std::string> cells = {std::string(title)};
+    for (const RingReport& report : reports) cells.push_back(cell(report));
+    table.AddRow(std::move(cells));
+  };
+  using Report = const RingReport&;
+  add_row("points per weight", [](Report r) { return HumanCount(r.parameters.points_per_weight); });
+  add_row("layout", [](Report r) { return std::string(RingLayoutName(r.parameters.layout)); });
+  add_row("points", [](Report r) { return HumanCount(r.points); });
+  add_row("memory", [](Report r) { return HumanBytes(r.memory_bytes); });
+  add_row("memory, bytes", [](Report r) { return HumanCount(r.memory_bytes); });
+  add_row("bytes per point", [](Report r) { return FixedPoint(BytesPerPoint(r), 2); });
+  add_row("collisions", [](Report r) { return HumanCount(r.collisions); });
+  add_row("build time", [](Report r) {
+    return r.build_seconds < 1 ? FixedPoint(r.build_seconds * 1000, 1) + " ms"
+                               : FixedPoint(r.build_seconds, 1) + " s";
+  });
+  add_row("checksum", [](Report r) { return Hex64(r.checksum); });
+  table.Print(output);
+}
+
+void PrintPools(const std::vector<RingReport>& reports, Output& output) {
+  Table table({{"POOL"},
+               {"RING"},
+               {"NODES", Table::kRight},
+               {"CV", Table::kRight},
+               {"MAX/MEAN", Table::kRight},
+               {"MIN/MEAN", Table::kRight},
+               {"HIGHEST LOAD"},
+               {"LOWEST LOAD"}});
+  for (std::size_t i = 0; i < reports.front().pools.size(); ++i) {
+    for (const RingReport& report : reports) {
+      const PoolReport& pool = report.pools[i];
+      std::vector<std::string> cells = {pool.name, std::string(Version(report)),
+                                        HumanCount(pool.nodes)};
+      if (pool.nodes == 0) {
+        cells.insert(cells.end(), 5, "-");
+      } else {
+        cells.insert(cells.end(), {FixedPoint(pool.cv, 4), FixedPoint(pool.max_ratio, 3),
+                                   FixedPoint(pool.min_ratio, 3), pool.max_node, pool.min_node});
+      }
+      table.AddRow(std::move(cells));
+    }
+  }
+  table.Print(output);
+}
+
+// How many nodes carry which load, in the pool `default`.
+void PrintLoads(const std::vector<RingReport>& reports, Output& output) {
+  constexpr std::size_t kBarWidth = 24;
+  std::vector<Table::Column> columns = {{"LOAD OF A NODE"}};
+  for (const RingReport& report : reports) {
+    columns.push_back({absl::StrCat(std::string(Version(report)), " NODES"), Table::kRight});
+    columns.push_back({""});
+  }
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < kLoadClasses.size(); ++i) {
+    std::vector<std::string> cells = {LoadClassName(i)};
+    for (const RingReport& report : reports) {
+      const PoolReport& pool = report.pools.front();
+      const std::size_t count = pool.nodes_by_load[i];
+      cells.push_back(HumanCount(count));
+      // Rounded up, so that a single node of many is seen.
+      cells.emplace_back((count * kBarWidth + pool.nodes - 1) / pool.nodes, '#');
+    }
+    table.AddRow(std::move(cells));
+  }
+  table.Print(output);
+}
+
+}  // namespace
+
+absl::StatusOr<RingReport> ReportRing(const OfflineDataCenter& data_center,
+                                      const TimedRing& built) {
+  const Ring& ring = *built.ring;
+  RingReport report{.parameters = ring.parameters(),
+                    .points = ring.point_count(),
+                    .memory_bytes = ring.memory_bytes(),
+                    .collisions = ring.collision_count(),
+                    .checksum = ring.checksum(),
+                    .build_seconds = built.build_time.count(),
+                    .pools = {}};
+  std::vector<std::string_view> pools = {kDefaultPool};
+  for (const PoolSpec& pool : data_center.spec.pools) pools.push_back(pool.name);
+  for (const std::string_view pool : pools) {
+    const absl::StatusOr<NodeMask> eligible =
+        MakePoolMask(data_center.spec, *data_center.nodes, pool);
+    if (!eligible.ok()) return eligible.status();
+    report.pools.push_back(ReportPool(ring, pool, *eligible));
+  }
+  return report;
+}
+
+void PrintRingReports(const OfflineDataCenter& data_center, const std::vector<RingReport>& reports,
+                      Output& output) {
+  output.Write("Data center " + ForTerminal(data_center.spec.name) + ": " +
+               HumanCount(data_center.nodes->size()) + " nodes, total weight " +
+               HumanCount(data_center.nodes->total_weight()) + "\n\n");
+  PrintRings(reports, output);
+  output.Write("\n");
+  PrintPools(reports, output);
+  output.Write("\n");
+  PrintLoads(reports, output);
+  if (reports.size() < 2) return;
+  const RingReport& v1 = reports.front();
+  const RingReport& v2 = reports.back();
+  const double part = static_cast<double>(v2.memory_bytes) / static_cast<double>(v1.memory_bytes);
+  if (v2.memory_bytes <= v1.memory_bytes) {
+    output.Write("\nv2 takes " + FixedPoint(100 * part, 1) + "% of the memory of v1: it saves " +
+                 HumanBytes(v1.memory_bytes - v2.memory_bytes) + ".\n");
+  } else {
+    output.Write("\nv2 takes " + FixedPoint(100 * part, 1) + "% of the memory of v1: it costs " +
+                 HumanBytes(v2.memory_bytes - v1.memory_bytes) + " more.\n");
+  }
+}
+
+std::string RingReportsAsJson(const OfflineDataCenter& data_center,
+                              const std::vector<RingReport>& reports) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("data_center").String(data_center.spec.name);
+  json.Key("nodes").Uint(data_center.nodes->size());
+  json.Key("total_weight").Uint(data_center.nodes->total_weight());
+  json.Key("rings").BeginArray();
+  for (const RingReport& report : reports) {
+    json.BeginObject();
+    json.Key("ring_version").String(Version(report));
+    json.Key("points_per_weight").Uint(report.parameters.points_per_weight);
+    json.Key("layout").String(RingLayoutName(report.parameters.layout));
+    json.Key("points").Uint(report.points);
+    json.Key("memory_bytes").Uint(report.memory_bytes);
+    json.Key("bytes_per_point").Double(BytesPerPoint(report));
+    json.Key("collisions").Uint(report.collisions);
+    json.Key("build_seconds").Double(report.build_seconds);
+    json.Key("checksum").String(Hex64(report.checksum));
+    json.Key("pools").BeginArray();
+    for (const PoolReport& pool : report.pools) {
+      json.BeginObject();
+      json.Key("pool").String(pool.name);
+      json.Key("nodes").Uint(pool.nodes);
+      json.Key("cv").Double(pool.cv);
+      json.Key("max_ratio").Double(pool.max_ratio);
+      json.Key("min_ratio").Double(pool.min_ratio);
+      json.Key("max_node").String(pool.max_node);
+      json.Key("min_node").String(pool.min_node);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.TakeLine();
+}
+
+}  // namespace ringshift

@@ -1,0 +1,438 @@
+// ringctl against a real ringshiftd, and against servers that never answer.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <pty.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/integration/json_testing.h"
+#include "tests/integration/process.h"
+#include "tests/integration/router_process.h"
+
+namespace ringshift {
+namespace {
+
+using ::ringshift::testing::Binary;
+using ::ringshift::testing::Completed;
+using ::ringshift::testing::Member;
+using ::ringshift::testing::ParseJsonObject;
+using ::ringshift::testing::RouterProcess;
+using ::ringshift::testing::SmallTopology;
+using ::ringshift::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Completed Ringctl(std::vector<std::string> arguments, std::string input = "") {
+  arguments.insert(arguments.begin(), Binary("ringctl"));
+  return testing::Run(arguments, std::move(input));
+}
+
+// Runs a program on a terminal of its own; once it has asked, types what `answer` returns. What
+// appears on the terminal is `out`.
+Completed RunOnTerminal(std::vector<std::string> argv, const std::function<std::string()>& answer) {
+  std::vector<char*> arguments;
+  for (std::string& argument : argv) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  Completed result;
+  std::array<char, 4096> buffer{};
+  bool answered = false;
+  // Reading fails once the last process on the terminal has ended.
+  for (ssize_t count = 0; (count = ::read(terminal, buffer.data(), buffer.size())) > 0;) {
+    result.out.append(buffer.data(), static_cast<std::size_t>(count));
+    if (answered || result.out.find("[y/N] ") == std::string::npos) continue;
+    answered = true;
+    const std::string typed = answer();
+    EXPECT_EQ(::write(terminal, typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(terminal);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+class RingctlOnlineTest : public ::testing::Test {
+ protected:
+  RingctlOnlineTest()
+      : router_(dir_.Write("topology.yaml", SmallTopology()), dir_.File("state.db")) {
+    router_.WaitUntilReady();
+  }
+
+  // `ringctl migration ACTION --data-center ams ...`.
+  Completed Migration(const std::string& action, std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"migration", action, "--server", router_.admin_address()});
+    return Ringctl(std::move(arguments));
+  }
+  Completed Set(const std::string& percent, std::vector<std::string> arguments = {}) const {
+    arguments.insert(arguments.end(),
+                     {"--data-center", "ams", "--percent", percent, "--reason", "test", "--yes"});
+    return Migration("set", std::move(arguments));
+  }
+  google::protobuf::Struct GetAms() const {
+    const Completed got = Migration("get", {"--data-center", "ams", "--json"});
+    EXPECT_EQ(got.exit_code, 0) << got.err;
+    return ParseJsonObject(got.out);
+  }
+  Completed Route(std::vector<std::string> arguments, std::string input = "") const {
+    arguments.insert(arguments.begin(), {"route", "--server", router_.public_address()});
+    return Ringctl(std::move(arguments), std::move(input));
+  }
+
+  const TempDir dir_;
+  RouterProcess router_;
+};
+
+TEST_F(RingctlOnlineTest, SharesReadBackExactly) {
+  for (const auto& [percent, ppm] : std::vector<std::pair<std::string, int>>{{"0.29", 2900},
+                                                                             {"1.15", 11500},
+                                                                             {"33.33", 333300},
+                                                                             {"0.0001", 1},
+                                                                             {"100", 1000000},
+                                                                             {"0", 0}}) {
+    const Completed set = Set(percent, {"--json"});
+    ASSERT_EQ(set.exit_code, 0) << set.err;
+    EXPECT_EQ(Member(Member(ParseJsonObject(set.out), "migration").struct_value(), "v2_ppm")
+                  .number_value(),
+              ppm);
+    EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), ppm);
+    const Completed table = Migration("get", {"--data-center", "ams"});
+    EXPECT_THAT(table.out, HasSubstr("share of v2  " + percent + "%  ["));
+  }
+}
+
+TEST_F(RingctlOnlineTest, AShareOfZeroIsPrinted) {
+  EXPECT_THAT(Migration("get", {"--data-center", "ams", "--json"}).out, HasSubstr("\"v2_ppm\":0,"));
+  EXPECT_THAT(Migration("list", {"--json"}).out, HasSubstr("\"v2_ppm\":0,"));
+  ASSERT_EQ(Set("7").exit_code, 0);
+  const Completed back = Set("0", {"--json"});
+  EXPECT_THAT(back.out, AllOf(HasSubstr("\"v2_ppm\":0,"), HasSubstr("\"previous_v2_ppm\":70000,")));
+}
+
+TEST_F(RingctlOnlineTest, SetSaysFromAndTo) {
+  ASSERT_EQ(Set("12.5").exit_code, 0);
+  const Completed set = Set("25");
+  EXPECT_EQ(set.exit_code, 0) << set.err;
+  EXPECT_THAT(set.out, MatchesRegex("ams: 12.5% -> 25%, revision [0-9]+\n"));
+}
+
+TEST_F(RingctlOnlineTest, AChangeRemembersWhoAndWhy) {
+  ASSERT_EQ(Migration("set", {"--data-center", "ams", "--percent", "5", "--reason",
+                              "with \033[31mcolour\nand a second line", "--yes"})
+                .exit_code,
+            0);
+  const auto ams = GetAms();
+  EXPECT_EQ(Member(ams, "reason").string_value(), "with \033[31mcolour\nand a second line");
+  EXPECT_THAT(Member(ams, "actor").string_value(), HasSubstr("@"));
+  EXPECT_THAT(Member(ams, "update_time").string_value(),
+              MatchesRegex("20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9:]+\\.[0-9]{6}Z"));
+  for (const Completed& table :
+       {Migration("get", {"--data-center", "ams"}), Migration("list", {})}) {
+    EXPECT_THAT(table.out, HasSubstr("with \\x1b[31mcolour\\nand a second line"));
+    EXPECT_THAT(table.out, Not(HasSubstr("\033")));
+  }
+}
+
+TEST_F(RingctlOnlineTest, ListHasEveryDataCenter) {
+  const Completed table = Migration("list", {});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(StartsWith("DATA CENTER"), HasSubstr("\nams "), HasSubstr("canary"),
+                               HasSubstr("\nfra "), HasSubstr("\nnew ")));
+  const auto migrations =
+      Member(ParseJsonObject(Migration("list", {"--json"}).out), "migrations").list_value();
+  ASSERT_EQ(migrations.values_size(), 3);
+  const auto& without_v1 = migrations.values(2).struct_value();
+  EXPECT_EQ(Member(without_v1, "data_center").string_value(), "new");
+  EXPECT_EQ(Member(without_v1, "v2_ppm").number_value(), 1000000);
+  EXPECT_FALSE(Member(without_v1, "has_v1").bool_value());
+}
+
+TEST_F(RingctlOnlineTest, AStaleRevisionChangesNothingAndSaysWhoWasThere) {
+  const std::string seen =
+      std::to_string(static_cast<int>(Member(GetAms(), "revision").number_value()));
+  ASSERT_EQ(Migration("set", {"--data-center", "ams", "--percent", "30", "--reason",
+                              "somebody else", "--yes"})
+                .exit_code,
+            0);
+  const Completed stale = Set("40", {"--expect-revision", seen});
+  EXPECT_EQ(stale.exit_code, 5);
+  EXPECT_THAT(stale.err, AllOf(HasSubstr("nothing was changed"), HasSubstr("not at " + seen),
+                               HasSubstr("30%"), HasSubstr("somebody else"), HasSubstr("@")));
+  EXPECT_EQ(stale.out, "");
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 300000);
+}
+
+TEST_F(RingctlOnlineTest, WithoutATerminalNothingChangesUnlessTold) {
+  const Completed refused =
+      Migration("set", {"--data-center", "ams", "--percent", "10", "--reason", "no terminal"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("nothing was changed: there is no terminal to ask on"),
+                                 HasSubstr("--yes")));
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 0);
+}
+
+TEST_F(RingctlOnlineTest, OnATerminalAPersonDecides) {
+  const std::vector<std::string> set = {Binary("ringctl"),
+                                        "migration",
+                                        "set",
+                                        "--server",
+                                        router_.admin_address(),
+                                        "--data-center",
+                                        "ams",
+                                        "--percent",
+                                        "10",
+                                        "--reason",
+                                        "asked"};
+  for (const char* no : {"n\n", "\n", "yep\n", "\x04"}) {
+    const Completed declined = RunOnTerminal(set, [&] { return no; });
+    EXPECT_EQ(declined.exit_code, 1) << declined.out;
+    EXPECT_THAT(declined.out,
+                AllOf(HasSubstr("Change the share of v2 in ams from 0% to 10%? [y/N] "),
+                      HasSubstr("nothing was changed: not confirmed")));
+    EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 0);
+  }
+  const Completed confirmed = RunOnTerminal(set, [] { return "y\n"; });
+  EXPECT_EQ(confirmed.exit_code, 0) << confirmed.out;
+  EXPECT_THAT(confirmed.out, HasSubstr("ams: 0% -> 10%, revision "));
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 100000);
+}
+
+TEST_F(RingctlOnlineTest, AChangeWhileThePersonThinksIsNotOverwritten) {
+  const std::vector<std::string> set = {Binary("ringctl"),
+                                        "migration",
+                                        "set",
+                                        "--server",
+                                        router_.admin_address(),
+                                        "--data-center",
+                                        "ams",
+                                        "--percent",
+                                        "10",
+                                        "--reason",
+                                        "late"};
+  const Completed late = RunOnTerminal(set, [&] {
+    EXPECT_EQ(Set("30").exit_code, 0);
+    return "y\n";
+  });
+  EXPECT_EQ(late.exit_code, 5) << late.out;
+  EXPECT_THAT(late.out, AllOf(HasSubstr("nothing was changed"), HasSubstr("30%")));
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 300000);
+}
+
+TEST_F(RingctlOnlineTest, WhatTheRouterRefusesHasItsCodeAndReason) {
+  const Completed unknown = Migration("get", {"--data-center", "nope"});
+  EXPECT_EQ(unknown.exit_code, 5);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("NOT_FOUND"), HasSubstr("ams")));
+  const Completed no_v1 =
+      Migration("set", {"--data-center", "new", "--percent", "10", "--reason", "test", "--yes"});
+  EXPECT_EQ(no_v1.exit_code, 5);
+  EXPECT_THAT(no_v1.err, HasSubstr("FAILED_PRECONDITION"));
+  const Completed long_reason = Migration("set", {"--data-center", "ams", "--percent", "10",
+                                                  "--reason", std::string(1025, 'r'), "--yes"});
+  EXPECT_EQ(long_reason.exit_code, 5);
+  EXPECT_THAT(long_reason.err, AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("1024")));
+  const Completed wrong_port = Ringctl({"migration", "list", "--server", router_.public_address()});
+  EXPECT_EQ(wrong_port.exit_code, 5);
+  EXPECT_THAT(wrong_port.err, AllOf(HasSubstr("UNIMPLEMENTED"), HasSubstr("admin address")));
+  const Completed no_node = Route({"--data-center", "ams", "--pool", "nowhere", "key"});
+  EXPECT_EQ(no_node.exit_code, 5) << no_node.err;
+  EXPECT_THAT(no_node.err, AllOf(HasSubstr("key 1: "), HasSubstr("UNAVAILABLE")));
+}
+
+TEST_F(RingctlOnlineTest, PercentsAreExactOrRefused) {
+  const double revision = Member(GetAms(), "revision").number_value();
+  for (const char* percent : {"100.0001", "-1", "0.00001", "1e1", "", " 5", "5 %", "abc"}) {
+    const Completed result = Set(percent);
+    EXPECT_EQ(result.exit_code, 2) << percent;
+    EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: "), HasSubstr("--percent")));
+  }
+  EXPECT_EQ(Member(GetAms(), "revision").number_value(), revision) << "something was changed";
+}
+
+TEST_F(RingctlOnlineTest, RouteNamesOwnersAndReplicas) {
+  const Completed table = Route({"--data-center", "ams", "--replicas", "3", "/img/1.jpg", "k2"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out,
+              MatchesRegex("KEY +RING +OWNER +ADDRESS +REPLICAS\n"
+                           "/img/1.jpg  v1    cache-[0-9]  10.0.0.[0-9]:443  10.0.0.[0-9]:443 "
+                           "10.0.0.[0-9]:443\n"
+                           "k2          v1    cache-[0-9]  10.0.0.[0-9]:443  10.0.0.[0-9]:443 "
+                           "10.0.0.[0-9]:443\n"));
+  ASSERT_EQ(Set("100").exit_code, 0);
+  const auto answer = ParseJsonObject(
+      Route({"--data-center", "ams", "--replicas", "16", "--pool", "fedramp", "--json", "k"}).out);
+  EXPECT_EQ(Member(answer, "key").string_value(), "k");
+  EXPECT_EQ(Member(answer, "data_center").string_value(), "ams");
+  EXPECT_EQ(Member(answer, "ring_version").string_value(), "v2");
+  EXPECT_THAT(Member(Member(answer, "owner").struct_value(), "name").string_value(),
+              MatchesRegex("cache-[0369]"));
+  EXPECT_EQ(Member(answer, "replicas").list_value().values_size(), 3);
+  EXPECT_TRUE(Member(answer, "is_short").bool_value());
+  EXPECT_EQ(Member(answer, "table_checksum").string_value().size(), 16U);
+  EXPECT_EQ(Member(answer, "migration_revision").number_value(),
+            Member(GetAms(), "revision").number_value());
+}
+
+TEST_F(RingctlOnlineTest, RouteTakesKeysOfAnyForm) {
+  // What a command-line parser may take for something else.
+  const std::vector<std::string> keys = {"[a,b]",  "{}", "%%",  "lookup",
+                                         "--help", "-",  "a b", "x=y"};
+  std::vector<std::string> arguments = {"--data-center", "ams", "--json", "--"};
+  arguments.insert(arguments.end(), keys.begin(), keys.end());
+  const Completed result = Route(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::string_view rest = result.out;
+  for (const std::string& key : keys) {
+    const std::size_t end = rest.find('\n');
+    EXPECT_EQ(Member(ParseJsonObject(std::string(rest.substr(0, end))), "key").string_value(), key);
+    rest.remove_prefix(end + 1);
+  }
+  EXPECT_EQ(rest, "");
+  EXPECT_THAT(Route({"--data-center", "ams", "--json", "--hex", "00FF"}).out,
+              StartsWith("{\"key_hex\":\"00ff\","));
+  EXPECT_THAT(Route({"--data-center", "ams", "--json"}, "\xff\n").out,
+              StartsWith("{\"key_hex\":\"ff\","));
+  EXPECT_THAT(Route({"--data-center", "ams"}, "a\033[31mb\n").out,
+              AllOf(HasSubstr("a\\x1b[31mb"), Not(HasSubstr("\033"))));
+}
+
+TEST_F(RingctlOnlineTest, RouteAnswersManyKeysInTheirOrder) {
+  std::string input;
+  for (int i = 0; i < 20'000; ++i) input += std::to_string(i) + "\n";
+  const Completed result = Route({"--data-center", "ams", "--json"}, input);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::string_view rest = result.out;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string start = "{\"key\":\"" + std::to_string(i) + "\",";
+    ASSERT_EQ(rest.substr(0, start.size()), start);
+    rest.remove_prefix(rest.find('\n') + 1);
+  }
+  EXPECT_EQ(rest, "");
+}
+
+TEST_F(RingctlOnlineTest, RouteStopsAtTheFirstKeyThatIsRefused) {
+  const Completed result = Route({"--data-center", "ams"}, "a\nb\n\nc\n");
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: line 3: "), HasSubstr("INVALID_ARGUMENT")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\na "), HasSubstr("\nb "), Not(HasSubstr("\nc "))));
+  const Completed bad_hex = Route({"--data-center", "ams", "--hex", "00", "0"});
+  EXPECT_EQ(bad_hex.exit_code, 2);
+  EXPECT_THAT(bad_hex.err, HasSubstr("key 2: an odd number of hex digits"));
+  EXPECT_EQ(Route({"--data-center", "ams", "--hex"}, "00\n0\n").exit_code, 3);
+}
+
+TEST_F(RingctlOnlineTest, ARouterThatWasKilledIsUnreachable) {
+  router_.process().Signal(SIGKILL);
+  ASSERT_TRUE(router_.process().WaitForExit().has_value());
+  for (const Completed& result :
+       {Set("10"), Migration("list", {}), Route({"--data-center", "ams", "key"})}) {
+    EXPECT_EQ(result.exit_code, 4);
+    EXPECT_THAT(result.err, HasSubstr("cannot reach 127.0.0.1:"));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+// A port that takes connections and never says a word.
+class BlackHole {
+ public:
+  BlackHole() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(socket_, 16), 0);
+    EXPECT_EQ(::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  ~BlackHole() { ::close(socket_); }
+  BlackHole(const BlackHole&) = delete;
+  BlackHole& operator=(const BlackHole&) = delete;
+
+  const std::string& address() const { return address_; }
+
+ private:
+  const int socket_;
+  std::string address_;
+};
+
+TEST(RingctlTimeoutTest, ABlackHoleTakesNoLongerThanTheTimeout) {
+  const BlackHole hole;
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"migration", "get", "--data-center", "ams"},
+           {"migration", "list"},
+           {"migration", "set", "--data-center", "ams", "--percent", "1", "--reason", "r", "--yes"},
+           {"route", "--data-center", "ams", "a", "b"},
+           {"route", "--data-center", "ams"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--server", hole.address(), "--timeout", "300ms"});
+    const auto start = std::chrono::steady_clock::now();
+    const Completed result = Ringctl(arguments, "key\n");
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(result.exit_code, 4);
+    EXPECT_THAT(result.err,
+                HasSubstr("no answer from " + hole.address() + " within 300ms: check that"));
+    EXPECT_GE(elapsed, std::chrono::milliseconds(300));
+    // Far below the next timeout that could end it (gRPC's connection attempt, 20 s), and enough
+    // for a loaded machine.
+    EXPECT_LT(elapsed, std::chrono::seconds(10));
+  }
+}
+
+TEST(RingctlTimeoutTest, TheTimeoutHoldsWhileMoreKeysMayCome) {
+  const BlackHole hole;
+  const TempDir dir;
+  // The writer of the keys stays: only the timeout can end it.
+  const Completed result = testing::Run({"sh", "-c",
+                                         R"(mkfifo "$2"
+              { echo key; exec sleep 1000; } > "$2" 2> /dev/null &
+              "$0" route --data-center ams --server "$1" --timeout 300ms < "$2"
+              code=$?
+              kill $!
+              exit $code)",
+                                         Binary("ringctl"), hole.address(), dir.File("keys")});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err, StartsWith("ringctl: line 1: no answer from "));
+}
+
+TEST(RingctlTimeoutTest, ANameThatNobodyKnowsIsUnreachable) {
+  const Completed result =
+      Ringctl({"migration", "list", "--server", "no-such-router.invalid:7401", "--timeout", "2s"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: "), HasSubstr("no-such-router.invalid:7401")));
+}
+
+TEST(RingctlTimeoutTest, WrongServersAndTimeoutsAreUsageErrors) {
+  const Completed server = Ringctl({"migration", "list", "--server", "localhost"});
+  EXPECT_EQ(server.exit_code, 2);
+  EXPECT_THAT(server.err, HasSubstr("--server: \"localhost\" is not a server: write HOST:PORT"));
+  const Completed timeout = Ringctl({"migration", "list", "--timeout", "5"});
+  EXPECT_EQ(timeout.exit_code, 2);
+  EXPECT_THAT(timeout.err, HasSubstr("--timeout: \"5\" is not a duration"));
+  const Completed reason = Ringctl(
+      {"migration", "set", "--data-center", "ams", "--percent", "1", "--reason", "\xff", "--yes"});
+  EXPECT_EQ(reason.exit_code, 2);
+  EXPECT_THAT(reason.err, HasSubstr("--reason: \"\\xff\" is not UTF-8"));
+}
+
+}  // namespace
+}  // namespace ringshift
