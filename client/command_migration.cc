@@ -98,7 +98,6 @@ void AddSet(CLI::App& migration, ExitCode& result) {
       ->required()
       ->type_name("PERCENT");
   command->add_option("--reason", options->reason, "Why, for the history")
-      ->required()
       ->type_name("TEXT")
       ->check(CLI::Validator(CheckUtf8, ""));
   command->add_flag("--yes", options->yes, "Do not ask before changing");

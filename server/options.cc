@@ -61,6 +61,14 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
   app.add_flag("--no-reflection", no_reflection,
                "do not describe the API to gRPC clients that ask");
 
+  // CLI11 would take the next flag for the value.
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag.starts_with("--") && flag.find('=') + 1 == flag.size()) {
+      return Unusable(std::string(flag) + ": no value behind the =");
+    }
+  }
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

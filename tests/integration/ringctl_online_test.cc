@@ -191,6 +191,13 @@ TEST_F(RingctlOnlineTest, WithoutATerminalNothingChangesUnlessTold) {
   EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 0);
 }
 
+TEST_F(RingctlOnlineTest, AChangeNeedsNoReason) {
+  const Completed set = Migration("set", {"--data-center", "ams", "--percent", "10", "--yes"});
+  EXPECT_EQ(set.exit_code, 0) << set.err;
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 100000);
+  EXPECT_EQ(Member(GetAms(), "reason").string_value(), "");
+}
+
 TEST_F(RingctlOnlineTest, OnATerminalAPersonDecides) {
   const std::vector<std::string> set = {Binary("ringctl"),
                                         "migration",

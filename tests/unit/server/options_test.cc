@@ -66,6 +66,11 @@ TEST(OptionsTest, WhatIsMissingOrUnknownIsNamed) {
   EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", "stray"}), HasSubstr("stray"));
 }
 
+TEST(OptionsTest, AFlagWithoutItsValueDoesNotTakeTheNextFlagForIt) {
+  EXPECT_THAT(Refusal({"--topology=", "--store=sqlite:s"}),
+              HasSubstr("--topology=: no value behind the ="));
+}
+
 TEST(OptionsTest, AStoreOfAnotherKindIsRefused) {
   for (const char* store : {"--store=state.db", "--store=sqlite:", "--store=etcd:x"}) {
     EXPECT_THAT(Refusal({"--topology=t", store}), HasSubstr("is not sqlite:PATH")) << store;
