@@ -600,9 +600,9 @@ TEST_F(LoadTopologyFileTest, AFileThatMayNotBeReadIsPermissionDenied) {
   // Root may read every file, so for a moment this is nobody.
   const uid_t user = geteuid();
   constexpr uid_t kNobody = 65534;
-  if (user == 0) ASSERT_EQ(seteuid(kNobody), 0);
+  ASSERT_EQ(user == 0 ? seteuid(kNobody) : 0, 0);
   const absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(path);
-  if (user == 0) ASSERT_EQ(seteuid(user), 0);
+  ASSERT_EQ(user == 0 ? seteuid(user) : 0, 0);
   EXPECT_THAT(loaded, StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(path)));
 }
 
