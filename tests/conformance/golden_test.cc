@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "ring/crc32.h"
 #include "ring/ring.h"
+#include "tests/testing/hex.h"
 #include "tests/unit/ring/ring_test_util.h"
 
 namespace ringshift {
@@ -77,7 +77,7 @@ std::size_t CheckOwners(int fleet, const std::string& file) {
     for (const std::string version : {"v1", "v2_16", "v2_40"}) {
       const auto ring = BuildRing(Fleet(fleet), GoldenParameters(version, layout));
       for (const auto& row : rows) {
-        const std::string key = absl::HexStringToBytes(row.at("hex(key)"));
+        const std::string key = testing::BytesFromHex(row.at("hex(key)"));
         EXPECT_EQ(testing::OwnerName(*ring, key), row.at(version + "_node"))
             << file << " " << version << " key " << row.at("hex(key)");
       }
@@ -98,7 +98,7 @@ TEST(GoldenTest, EveryKeyOnOrBesideAPointHasItsOwner) {
     const std::string file = "edge_" + std::to_string(fleet) + ".csv";
     EXPECT_GT(CheckOwners(fleet, file), 20u);
     for (const auto& row : ReadCsv(file)) {
-      EXPECT_EQ(Ring::Position(absl::HexStringToBytes(row.at("hex(key)"))),
+      EXPECT_EQ(Ring::Position(testing::BytesFromHex(row.at("hex(key)"))),
                 std::stoul(row.at("crc32"), nullptr, 16));
     }
   }
@@ -143,7 +143,7 @@ TEST(GoldenTest, EveryTieOfAV2RingGoesToTheRecordedNode) {
     const auto ring = BuildRing(nodes, Parameters(RingVersion::kV2, 160, layout));
     EXPECT_EQ(ring->collision_count(), rows.size());
     for (const auto& row : rows) {
-      const std::string key = absl::HexStringToBytes(row.at("hex(key)"));
+      const std::string key = testing::BytesFromHex(row.at("hex(key)"));
       const std::size_t point = ring->FindPoint(Ring::Position(key));
       EXPECT_EQ(ring->point(point).hash, ring->point(point + 1).hash);
       EXPECT_EQ(testing::OwnerName(*ring, key), row.at("v2_160_node")) << row.at("hex(key)");

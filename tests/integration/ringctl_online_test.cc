@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -55,6 +57,10 @@ Completed RunOnTerminal(std::vector<std::string> argv, const std::function<std::
     ::_exit(127);
   }
   Completed result;
+  if (child < 0) {
+    ADD_FAILURE() << "no pseudo-terminal: " << std::strerror(errno);
+    return result;
+  }
   std::array<char, 4096> buffer{};
   bool answered = false;
   // Reading fails once the last process on the terminal has ended.

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "migration/decision.h"
 #include "migration/share.h"
+#include "tests/testing/hex.h"
 
 namespace ringshift {
 namespace {
@@ -68,7 +68,7 @@ std::string Decode(const std::string& notation) {
   const std::string kind = notation.substr(0, colon);
   const std::string value = notation.substr(colon + 1);
   if (kind == "text") return value;
-  if (kind == "hex") return absl::HexStringToBytes(value);
+  if (kind == "hex") return testing::BytesFromHex(value);
   EXPECT_EQ(kind, "seq") << notation;
   std::size_t size = 0;
   EXPECT_TRUE(absl::SimpleAtoi(value, &size)) << notation;
