@@ -298,26 +298,27 @@ absl::StatusOr<std::vector<Migration>> SqliteStore::Load() {
   }
 }
 
-absl::StatusOr<Migration> SqliteStore::EnsureExists(std::string_view data_center,
-                                                    std::string_view salt, std::string_view actor,
-                                                    std::string_view reason) {
-  if (data_center.empty()) return absl::InvalidArgumentError("a migration needs a data center");
+absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigration& wanted) {
+  if (wanted.data_center.empty()) {
+    return absl::InvalidArgumentError("a migration needs a data center");
+  }
   MutexLock lock(mutex_);
-  absl::StatusOr<std::optional<Migration>> present = Read(data_center);
+  absl::StatusOr<std::optional<Migration>> present = Read(wanted.data_center);
   if (!present.ok()) return present.status();
-  if (present->has_value()) return **std::move(present);
+  if (present->has_value()) return Ensured{**std::move(present), false};
 
   Migration migration;
-  migration.data_center = data_center;
-  migration.salt = salt;
+  migration.data_center = wanted.data_center;
+  migration.share = wanted.share;
+  migration.salt = wanted.salt;
   migration.decision_algorithm = kDecisionAlgorithm;
-  migration.actor = actor;
-  migration.reason = reason;
+  migration.actor = wanted.actor;
+  migration.reason = wanted.reason;
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
   if (absl::Status status = Write(migration, std::nullopt); !status.ok()) return status;
   if (absl::Status status = transaction.Commit(); !status.ok()) return status;
-  return migration;
+  return Ensured{std::move(migration), true};
 }
 
 absl::StatusOr<Migration> SqliteStore::SetShare(const ShareChange& change) {

@@ -53,8 +53,7 @@ class SqliteStore final : public MigrationStore {
   bool created() const { return created_; }
 
   absl::StatusOr<std::vector<Migration>> Load() override;
-  absl::StatusOr<Migration> EnsureExists(std::string_view data_center, std::string_view salt,
-                                         std::string_view actor, std::string_view reason) override;
+  absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) override;
   absl::StatusOr<Migration> SetShare(const ShareChange& change) override;
   absl::StatusOr<std::vector<MigrationChange>> History(std::string_view data_center,
                                                        std::size_t limit) override;

@@ -40,6 +40,15 @@ struct Migration {
   friend bool operator==(const Migration&, const Migration&) = default;
 };
 
+// A migration to make.
+struct NewMigration {
+  std::string data_center;
+  Share share;
+  std::string salt;
+  std::string actor;
+  std::string reason;
+};
+
 struct ShareChange {
   std::string data_center;
   Share share;
@@ -75,11 +84,13 @@ class MigrationStore {
   // Every migration, sorted by data center.
   virtual absl::StatusOr<std::vector<Migration>> Load() = 0;
 
-  // Makes the migration of a data center that has none: share 0, this salt, the present decision
-  // algorithm. Returns the migration as stored; where there is one already, that, unchanged.
-  virtual absl::StatusOr<Migration> EnsureExists(std::string_view data_center,
-                                                 std::string_view salt, std::string_view actor,
-                                                 std::string_view reason) = 0;
+  // Makes the migration of a data center that has none, with the present decision algorithm. Where
+  // there is one already, that is returned, unchanged.
+  struct Ensured {
+    Migration migration;   // as stored
+    bool created = false;  // there was none
+  };
+  virtual absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) = 0;
 
   // Durable once it returns OK. Returns the migration as it is now.
   //

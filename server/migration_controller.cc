@@ -13,13 +13,24 @@ absl::Status MigrationController::Adopt(std::shared_ptr<const DataCenter> data_c
     return absl::Status(status.code(), absl::string_view("data center \"" + name +
                                                          "\": " + std::string(status.message())));
   };
+  // A data center without v1 is all on v2, and stays there if it is given a v1 later.
+  const Share initial = data_center->v1() == nullptr ? Share::All() : Share::None();
   const MutexLock lock(mutex_);
-  absl::StatusOr<Migration> migration =
-      store_.EnsureExists(name, /*salt=*/name, "ringshiftd", "first seen in the topology");
-  if (!migration.ok()) return annotate(migration.status());
+  absl::StatusOr<MigrationStore::Ensured> ensured = store_.EnsureExists(
+      {name, initial, /*salt=*/name, "ringshiftd", "first seen in the topology"});
+  if (!ensured.ok()) return annotate(ensured.status());
+  const Share stored = ensured->migration.share;
+  if (ensured->created) {
+    LogWarn("the store has no share of the data center: a new one is made",
+            {{"data_center", name}, {"share", stored.ToPercent()}});
+  }
   absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
-      RoutingTable::Create(std::move(data_center), *std::move(migration));
+      RoutingTable::Create(std::move(data_center), std::move(ensured->migration));
   if (!table.ok()) return annotate(table.status());
+  if ((*table)->share() != stored) {
+    LogWarn("the data center has no v1: v2 answers every request, whatever the stored share",
+            {{"data_center", name}, {"stored", stored.ToPercent()}});
+  }
   directory_.Publish(*std::move(table));
   return absl::OkStatus();
 }

@@ -27,8 +27,9 @@ class MigrationController {
   MigrationController(MigrationStore& store, RoutingDirectory& directory)
       : store_(store), directory_(directory) {}
 
-  // Publishes the data center with the migration that the store has for it, or with a new one of
-  // share 0. Errors: those of EnsureExists and RoutingTable::Create, with the data center.
+  // Publishes the data center with the migration that the store has for it. Where the store has
+  // none, a new one starts at share 0, or at all of it where there is no v1, and a warning says so.
+  // Errors: those of EnsureExists and RoutingTable::Create, with the data center.
   absl::Status Adopt(std::shared_ptr<const DataCenter> data_center);
 
   // OK once the change is durable and published; it is logged.

@@ -63,6 +63,7 @@ absl::Status RoutingService::Answer(const v1::RouteRequest& request,
   response.set_ring_version(ToProto(answer->ring_version));
   response.mutable_table()->set_checksum((*table)->checksum());
   response.mutable_table()->set_migration_revision((*table)->migration().revision);
+  response.mutable_table()->set_v2_ppm((*table)->share().ppm());
   response.set_is_short(nodes.size() < static_cast<std::size_t>(std::max(request.replicas(), 1)));
   metrics.CountRoute(answer->pool, answer->ring_version);
   return absl::OkStatus();

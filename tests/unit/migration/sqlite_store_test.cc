@@ -144,7 +144,8 @@ class SqliteStoreTest : public ::testing::Test {
   // A closed store in which ams is at 25 %, at revision 2.
   void MakeStore() {
     const auto store = MustOpen();
-    ASSERT_THAT(store->EnsureExists("ams", "ams", "router", "first start"), IsOk());
+    ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "router", "first start"}),
+                IsOk());
     ASSERT_THAT(store->SetShare({"ams", Percent("25"), std::nullopt, "eva", "canary"}), IsOk());
   }
 
@@ -196,28 +197,46 @@ TEST_F(SqliteStoreTest, ANewMigrationIsAtShareZeroWithThePresentAlgorithm) {
   const WallTime time = now_ + std::chrono::seconds(1);
   const Migration expected{"ams", Share::None(), "salt-1", std::string(kDecisionAlgorithm),
                            1,     time,          "router", "why"};
-  EXPECT_THAT(store->EnsureExists("ams", "salt-1", "router", "why"), IsOkAndHolds(expected));
+  ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
+                       store->EnsureExists({"ams", Share::None(), "salt-1", "router", "why"}));
+  EXPECT_TRUE(ensured.created);
+  EXPECT_EQ(ensured.migration, expected);
   EXPECT_THAT(store->Load(), IsOkAndHolds(ElementsAre(expected)));
+}
+
+TEST_F(SqliteStoreTest, ANewMigrationIsAtTheShareThatIsWanted) {
+  const auto store = MustOpen();
+  ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
+                       store->EnsureExists({"new", Share::All(), "new", "router", "no v1"}));
+  EXPECT_EQ(ensured.migration.share, Share::All());
+  ASSERT_OK_AND_ASSIGN(const std::vector<MigrationChange> history, store->History("new", 10));
+  ASSERT_EQ(history.size(), 1u);
+  EXPECT_EQ(history[0].from, std::nullopt);
+  EXPECT_EQ(history[0].to, Share::All());
 }
 
 TEST_F(SqliteStoreTest, AMigrationThatExistsIsReturnedUnchanged) {
   const auto store = MustOpen();
-  ASSERT_OK_AND_ASSIGN(const Migration first, store->EnsureExists("ams", "salt-1", "a", "r"));
+  ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured first,
+                       store->EnsureExists({"ams", Share::None(), "salt-1", "a", "r"}));
   ASSERT_OK_AND_ASSIGN(const Migration set,
-                       store->SetShare({"ams", Percent("10"), first.revision, "b", "s"}));
-  EXPECT_THAT(store->EnsureExists("ams", "salt-2", "c", "t"), IsOkAndHolds(set));
+                       store->SetShare({"ams", Percent("10"), first.migration.revision, "b", "s"}));
+  ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured again,
+                       store->EnsureExists({"ams", Share::All(), "salt-2", "c", "t"}));
+  EXPECT_FALSE(again.created);
+  EXPECT_EQ(again.migration, set);
   EXPECT_EQ(set.salt, "salt-1");
   EXPECT_THAT(store->History("ams", 10), IsOkAndHolds(::testing::SizeIs(2)));
 }
 
 TEST_F(SqliteStoreTest, AMigrationOfNoNameIsRefused) {
-  EXPECT_THAT(MustOpen()->EnsureExists("", "salt", "a", "r"),
+  EXPECT_THAT(MustOpen()->EnsureExists({"", Share::None(), "salt", "a", "r"}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("needs a data center")));
 }
 
 TEST_F(SqliteStoreTest, AChangeIsReturnedAndLoadedAsItIs) {
   const auto store = MustOpen();
-  ASSERT_THAT(store->EnsureExists("ams", "ams", "router", "first start"), IsOk());
+  ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "router", "first start"}), IsOk());
   const WallTime time = now_ + std::chrono::seconds(1);
   const Migration expected{"ams", Percent("12.5"), "ams",   std::string(kDecisionAlgorithm), 2,
                            time,  "eva",           "canary"};
@@ -232,7 +251,8 @@ TEST_F(SqliteStoreTest, EverythingSurvivesClosingAndOpening) {
   {
     const auto store = MustOpen();
     for (const char* name : {"sfo", "ams", "fra"}) {
-      ASSERT_THAT(store->EnsureExists(name, name, "router", "first start"), IsOk());
+      ASSERT_THAT(store->EnsureExists({name, Share::None(), name, "router", "first start"}),
+                  IsOk());
     }
     ASSERT_THAT(store->SetShare({"ams", Percent("37.5"), std::nullopt, "eva", "go"}), IsOk());
     ASSERT_THAT(store->SetShare({"fra", Share::All(), std::nullopt, "eva", "go"}), IsOk());
@@ -255,7 +275,8 @@ TEST_F(SqliteStoreTest, EverythingSurvivesClosingAndOpening) {
 TEST_F(SqliteStoreTest, AnAcknowledgedChangeSurvivesAKillInTheNextInstant) {
   const int status = RunInChild([this] {
     auto store = Open();
-    if (!store.ok() || !(*store)->EnsureExists("ams", "ams", "a", "r").ok()) _exit(1);
+    if (!store.ok() || !(*store)->EnsureExists({"ams", Share::None(), "ams", "a", "r"}).ok())
+      _exit(1);
     if (!(*store)->SetShare({"ams", Percent("37.5"), 1, "eva", "go"}).ok()) _exit(1);
     kill(getpid(), SIGKILL);
   });
@@ -271,7 +292,7 @@ TEST_F(SqliteStoreTest, AnAcknowledgedChangeSurvivesAKillInTheNextInstant) {
 // For an operator who copies the file, or who deletes what looks like litter beside it.
 TEST_F(SqliteStoreTest, AChangeIsInTheFileItselfNotOnlyInItsLog) {
   const auto store = MustOpen();
-  ASSERT_THAT(store->EnsureExists("ams", "ams", "a", "r"), IsOk());
+  ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "a", "r"}), IsOk());
   ASSERT_THAT(store->SetShare({"ams", Percent("37.5"), 1, "eva", "go"}), IsOk());
   fs::copy_file(path_, folder_ + "/copy.db");
   EXPECT_EQ(Tool(folder_ + "/copy.db").Query("SELECT v2_ppm FROM migration"), "375000");
@@ -281,7 +302,7 @@ TEST_F(SqliteStoreTest, AnyTextIsKeptByteForByte) {
   const std::string odd = std::string("'; DROP TABLE migration; --\n\0\x01\"%", 33) + "caf\xc3\xa9";
   {
     const auto store = MustOpen();
-    ASSERT_THAT(store->EnsureExists("ams", odd, odd, odd), IsOk());
+    ASSERT_THAT(store->EnsureExists({"ams", Share::None(), odd, odd, odd}), IsOk());
     ASSERT_THAT(store->SetShare({"ams", Percent("1"), std::nullopt, odd, ""}), IsOk());
   }
   const auto store = MustOpen();
@@ -320,8 +341,8 @@ TEST_F(SqliteStoreTest, AChangeOfAnUnknownDataCenterIsNotFound) {
 TEST_F(SqliteStoreTest, RevisionsCountForTheWholeStoreAndGoOnAfterOpening) {
   {
     const auto store = MustOpen();
-    EXPECT_EQ(store->EnsureExists("ams", "s", "a", "r")->revision, 1);
-    EXPECT_EQ(store->EnsureExists("fra", "s", "a", "r")->revision, 2);
+    EXPECT_EQ(store->EnsureExists({"ams", Share::None(), "s", "a", "r"})->migration.revision, 1);
+    EXPECT_EQ(store->EnsureExists({"fra", Share::None(), "s", "a", "r"})->migration.revision, 2);
     EXPECT_EQ(store->SetShare({"ams", Percent("1"), std::nullopt, "a", "r"})->revision, 3);
   }
   // Not even the revision of a change that is no longer in the tables comes again.
@@ -332,8 +353,8 @@ TEST_F(SqliteStoreTest, RevisionsCountForTheWholeStoreAndGoOnAfterOpening) {
 TEST_F(SqliteStoreTest, TheHistoryIsNewestFirstWithWhoWhenFromToAndWhy) {
   const auto store = MustOpen();
   const WallTime start = now_;
-  ASSERT_THAT(store->EnsureExists("ams", "s", "router", "first start"), IsOk());
-  ASSERT_THAT(store->EnsureExists("fra", "s", "router", "first start"), IsOk());
+  ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "s", "router", "first start"}), IsOk());
+  ASSERT_THAT(store->EnsureExists({"fra", Share::None(), "s", "router", "first start"}), IsOk());
   ASSERT_THAT(store->SetShare({"ams", Percent("12.5"), 1, "eva", "canary"}), IsOk());
   ASSERT_THAT(store->SetShare({"ams", Share::None(), 3, "bob", "misses"}), IsOk());
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
@@ -352,9 +373,10 @@ TEST_F(SqliteStoreTest, TheSystemsClockIsTheDefault) {
   const auto before =
       std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
   ASSERT_OK_AND_ASSIGN(const auto store, SqliteStore::Open(path_));
-  ASSERT_OK_AND_ASSIGN(const Migration migration, store->EnsureExists("ams", "s", "a", "r"));
-  EXPECT_GE(migration.update_time, before);
-  EXPECT_LE(migration.update_time, std::chrono::system_clock::now());
+  ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
+                       store->EnsureExists({"ams", Share::None(), "s", "a", "r"}));
+  EXPECT_GE(ensured.migration.update_time, before);
+  EXPECT_LE(ensured.migration.update_time, std::chrono::system_clock::now());
 }
 
 TEST_F(SqliteStoreTest, ChangesOfManyThreadsAreSerialised) {
@@ -362,7 +384,7 @@ TEST_F(SqliteStoreTest, ChangesOfManyThreadsAreSerialised) {
   constexpr int kChanges = 25;
   const auto store = MustOpen();
   for (const char* name : {"ams", "fra"}) {
-    ASSERT_THAT(store->EnsureExists(name, name, "a", "r"), IsOk());
+    ASSERT_THAT(store->EnsureExists({name, Share::None(), name, "a", "r"}), IsOk());
   }
   std::vector<std::vector<std::int64_t>> revisions(kThreads);
   std::atomic<int> failures = 0;
@@ -391,7 +413,7 @@ TEST_F(SqliteStoreTest, ChangesOfManyThreadsAreSerialised) {
 
 TEST_F(SqliteStoreTest, OfChangesBasedOnOneRevisionExactlyOneWins) {
   const auto store = MustOpen();
-  ASSERT_THAT(store->EnsureExists("ams", "s", "a", "r"), IsOk());
+  ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "s", "a", "r"}), IsOk());
   std::atomic<int> won = 0;
   std::atomic<int> aborted = 0;
   std::vector<std::thread> threads;
@@ -466,7 +488,7 @@ TEST_F(SqliteStoreTest, ARefusedSecondStoreDoesNotCostTheFirstItsLog) {
     _exit(share == "250000" ? 0 : 2);  // after the tool has closed the file
   }
   const auto store = MustOpen();
-  ASSERT_THAT(store->EnsureExists("fra", "fra", "a", "r"), IsOk());
+  ASSERT_THAT(store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}), IsOk());
   EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("held by another")));
   EXPECT_EQ(write(go[1], "g", 1), 1);
   int status = 0;
@@ -688,7 +710,7 @@ TEST_F(SqliteStoreTest, ValuesThatGoOutOfRangeAreNotRead) {
     EXPECT_THAT(store->Load(), StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
     EXPECT_THAT(store->SetShare({"ams", Percent("1"), std::nullopt, "a", "r"}),
                 StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
-    EXPECT_THAT(store->EnsureExists("ams", "s", "a", "r"),
+    EXPECT_THAT(store->EnsureExists({"ams", Share::None(), "s", "a", "r"}),
                 StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
   }
   tool.Run("UPDATE migration SET decision_algorithm = 'x', data_center = ''");
@@ -747,7 +769,7 @@ TEST_F(SqliteStoreTest, AFileThatWasMovedAwayTakesNoWrite) {
   const auto refused = StatusIs(StatusCode::kUnavailable,
                                 AllOf(HasSubstr(path_), HasSubstr("deleted, moved or replaced")));
   EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
-  EXPECT_THAT(store->EnsureExists("fra", "fra", "a", "r"), refused);
+  EXPECT_THAT(store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}), refused);
   WriteFile(path_, "another file");
   EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
   EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
@@ -769,7 +791,7 @@ TEST_F(SqliteStoreTest, AWriteThatTheDiskRefusesIsUnavailableAndChangesNothing) 
     {
       FullDisk full;
       set = store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}).status();
-      created = store->EnsureExists("fra", "fra", "a", "r").status();
+      created = store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}).status();
       during = store->Load();
     }
     const auto refused =

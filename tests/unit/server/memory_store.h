@@ -26,21 +26,14 @@ class MemoryStore final : public MigrationStore {
     return migrations;
   }
 
-  absl::StatusOr<Migration> EnsureExists(std::string_view data_center, std::string_view salt,
-                                         std::string_view actor, std::string_view reason) override {
+  absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) override {
     if (!status_.ok()) return status_;
-    const auto [it, added] = migrations_.try_emplace(std::string(data_center));
+    const auto [it, added] = migrations_.try_emplace(wanted.data_center);
     if (added) {
-      it->second = {std::string(data_center),
-                    Share::None(),
-                    std::string(salt),
-                    std::string(kDecisionAlgorithm),
-                    ++revision_,
-                    WallTime(),
-                    std::string(actor),
-                    std::string(reason)};
+      it->second = {wanted.data_center, wanted.share, wanted.salt,  std::string(kDecisionAlgorithm),
+                    ++revision_,        WallTime(),   wanted.actor, wanted.reason};
     }
-    return it->second;
+    return Ensured{it->second, added};
   }
 
   absl::StatusOr<Migration> SetShare(const ShareChange& change) override {

@@ -53,6 +53,14 @@ TEST_F(MigrationControllerTest, ANewDataCenterHasItsNameAsSaltAndShareZero) {
   EXPECT_EQ(Table("ams")->migration().reason, "first seen in the topology");
 }
 
+TEST_F(MigrationControllerTest, ADataCenterThatIsGivenAV1StaysOnV2) {
+  EXPECT_EQ(Table("new")->migration().share, Share::All());
+  RoutingDirectory after_restart;
+  MigrationController controller(store_, after_restart);
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("new", /*has_v1=*/true))), IsOk());
+  EXPECT_EQ(after_restart.Find("new").value()->share(), Share::All());
+}
+
 TEST_F(MigrationControllerTest, AStoredShareIsInForceFromTheFirstTable) {
   ASSERT_THAT(controller_.SetShare(ChangeTo(375'000)), IsOk());
   RoutingDirectory after_restart;
