@@ -84,7 +84,7 @@ class Connection {
       const std::size_t end = std::min(begin + kPipelined, keys.size());
       std::string requests;
       for (std::size_t i = begin; i < end; ++i) {
-        absl::StrAppend(&requests, "GET /?k=", keys[i], " HTTP/1.1\r\nHost: test\r\n\r\n");
+        absl::StrAppend(&requests, "HEAD /?k=", keys[i], " HTTP/1.1\r\nHost: test\r\n\r\n");
       }
       for (std::size_t sent = 0; sent < requests.size();) {
         const ssize_t n = send(fd_, requests.data() + sent, requests.size() - sent, MSG_NOSIGNAL);
@@ -101,7 +101,7 @@ class Connection {
   }
 
  private:
-  // Reads one response, whose body is empty.
+  // Reads one response, which has no body.
   bool ReadOwner(std::string& owner) {
     std::size_t end;
     while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
@@ -160,6 +160,7 @@ http {
       proxy_pass http://fleet;
       proxy_next_upstream off;
       error_page 502 = @owner;
+      add_header X-Owner $upstream_addr always;  # where something listens after all
     }
     location @owner {
       add_header X-Owner $upstream_addr always;
@@ -227,12 +228,14 @@ TEST(NginxTest, AFleetOfManyNodesHasTheSameOwners) {
 
 TEST(NginxTest, EveryFormOfAServerDirectiveHasTheSameOwnersInNginxStyle) {
   TempDir dir;
-  const std::string socket = "unix:" + dir.File("nobody-listens.sock");
+  const std::string path = dir.File("nobody-listens.sock");
+  const std::string other_path = dir.File("nor-here.sock");
   ExpectSameOwners({{"127.0.2.1:1", 3, "127.0.2.1:1"},
                     {"127.0.2.2", 2, "127.0.2.2:80"},
                     {"[::1]:1", 4, "[::1]:1"},
                     {"[::1]:19", 1, "[::1]:19"},
-                    {socket, 5, socket}},
+                    {"unix:" + path, 5, "unix:" + path},
+                    {"UNIX:" + other_path, 5, "UNIX:" + other_path}},
                    IdentityStyle::kNginx, 3);
 }
 

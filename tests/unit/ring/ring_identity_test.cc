@@ -116,6 +116,7 @@ TEST(RingIdentityTest, NginxStyleTakesTheServerDirectiveAsWritten) {
       {"Cache-7.example.com:0443", "Cache-7.example.com|0443"},
       {"backend", "backend|"},
       {"unix:/run/cache.sock", "/run/cache.sock|"},
+      {"UniX:/run/cache.sock", "/run/cache.sock|"},
   };
   for (const auto& [address, shown] : cases) {
     EXPECT_EQ(Shown(Identity(address, IdentityStyle::kNginx)), shown) << address;
