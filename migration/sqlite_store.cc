@@ -89,8 +89,8 @@ std::uint32_t BigEndian32(const unsigned char* bytes) {
 }
 
 // Judges a file by its header, without SQLite, which would replay the log of a database that is not
-// ours. `empty` if there is nothing in it.
-absl::Status CheckHeader(const LockedFile& file, const std::string& path, bool& empty) {
+// ours.
+absl::Status CheckHeader(const LockedFile& file, const std::string& path) {
   // Of https://www.sqlite.org/fileformat.html#the_database_header.
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   constexpr std::size_t kHeaderBytes = 100;
@@ -104,11 +104,16 @@ absl::Status CheckHeader(const LockedFile& file, const std::string& path, bool& 
         "store ", QuotePath(path), ": cannot read: ", std::generic_category().message(errno)));
   }
   const auto size = static_cast<std::size_t>(got);
-  empty = size == 0;
-  if (empty) {
+  if (size == 0) {
     // SQLite would take the log for a stale one and delete it.
-    if (FileSize(file.real_path() + "-wal") == 0) return absl::OkStatus();
-    return DamagedError(path, "the file is empty or missing, but its log (-wal) is there");
+    if (FileSize(file.real_path() + "-wal") > 0) {
+      return DamagedError(path, "the file is empty or missing, but its log (-wal) is there");
+    }
+    if (file.created()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "store ", QuotePath(path),
+        " is an empty file, and what was in it is lost; restore a backup, or, if there "
+        "never was anything in it, delete it to begin with a new store"));
   }
   if (std::memcmp(header.data(), kMagic.data(), std::min(size, kMagic.size())) != 0) {
     return NotOurs(path, "it is no SQLite database");
@@ -245,8 +250,8 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
                                                                WallClock clock) {
   absl::StatusOr<std::unique_ptr<LockedFile>> file = LockedFile::Open(path);
   if (!file.ok()) return file.status();
-  bool empty = false;
-  if (absl::Status status = CheckHeader(**file, path, empty); !status.ok()) return status;
+  if (absl::Status status = CheckHeader(**file, path); !status.ok()) return status;
+  const bool created = (*file)->created();
 
   const bool has_log = FileSize((*file)->real_path() + "-wal") > 0;
   absl::StatusOr<std::unique_ptr<SqliteDatabase>> database =
@@ -256,13 +261,13 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   if (has_log) (*database)->SetCheckpointOnClose(false);
 
   absl::Status status = (*database)->Execute("PRAGMA synchronous = FULL");
-  if (status.ok() && empty) status = CreateSchema(**database);
+  if (status.ok() && created) status = CreateSchema(**database);
   if (status.ok()) status = CheckContent(**database, path);
   if (status.ok()) status = UseLog(**database, path);
   if (!status.ok()) return status;
 
   std::unique_ptr<SqliteStore> store(
-      new SqliteStore(path, std::move(clock), empty, *std::move(file), *std::move(database)));
+      new SqliteStore(path, std::move(clock), created, *std::move(file), *std::move(database)));
   if (absl::StatusOr<std::vector<Migration>> all = store->Load(); !all.ok()) return all.status();
   {
     MutexLock lock(store->mutex_);
@@ -371,9 +376,10 @@ absl::StatusOr<std::vector<MigrationChange>> SqliteStore::History(std::string_vi
 absl::Status SqliteStore::Begin(SqliteTransaction& transaction) {
   // What is written to a file without a name is gone when the router ends.
   if (!file_->IsInPlace()) {
-    return absl::UnavailableError(absl::StrCat("store ", QuotePath(path_),
-                                               " was deleted, moved or replaced under the router; "
-                                               "put the file back, or restart the router"));
+    return absl::UnavailableError(absl::StrCat(
+        "store ", QuotePath(path_),
+        " was deleted, moved or replaced under the router; put the "
+        "file back: a router that starts without it starts every data center at share 0"));
   }
   return transaction.Begin();
 }

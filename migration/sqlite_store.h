@@ -39,9 +39,8 @@ class SqliteStore final : public MigrationStore {
   //
   // NOT_FOUND            the folder does not exist.
   // PERMISSION_DENIED    the file or folder may not be read and written.
-  // FAILED_PRECONDITION  another router holds the file; the file is not Ringshift's; its schema is
-  // newer
-  //                      than this program.
+  // FAILED_PRECONDITION  another router holds the file; the file is not Ringshift's, or it is
+  //                      empty; its schema is newer than this program.
   // DATA_LOSS            the file is damaged.
   // UNAVAILABLE          any other I/O error.
   // Every message names the path and what to do. A file that is refused is not touched.
@@ -49,7 +48,7 @@ class SqliteStore final : public MigrationStore {
                                                            WallClock clock = SystemWallTime);
   ~SqliteStore() override;
 
-  // True if Open made the file or found it empty: there was no state to remember.
+  // True if Open made the file: there was no state to remember.
   bool created() const { return created_; }
 
   absl::StatusOr<std::vector<Migration>> Load() override;

@@ -38,8 +38,7 @@ class NodeSet {
   // Takes the nodes in any order.
   //
   // INVALID_ARGUMENT  no node; more than kMaxNodes; a weight out of range; two nodes of one name or
-  // one
-  //                   identity. The message names the nodes, the value and the limit.
+  //                   of one identity. The message names the nodes, the value and the limit.
   static absl::StatusOr<std::shared_ptr<const NodeSet>> Create(std::vector<RingNode> nodes);
 
   std::size_t size() const { return nodes_.size(); }

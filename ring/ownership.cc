@@ -3,21 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace ringshift {
 namespace {
 
 constexpr std::uint64_t kPositions = std::uint64_t{1} << 32;
 
-// The z with P(standard normal <= z) = p, by bisection of erfc.
-double NormalQuantile(double p) {
-  double low = -10, high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
+// P(standard normal > z).
+double NormalTail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 
 }  // namespace
 
@@ -65,16 +59,43 @@ Ownership MeasureOwnership(const Ring& ring) {
   return MeasureOwnership(ring, NodeMask::All(ring.nodes().size()));
 }
 
-BalancePrediction PredictBalance(std::uint64_t points, std::size_t nodes) {
-  const auto n = static_cast<double>(nodes);
-  const double cv = std::sqrt((n - 1) / (n * static_cast<double>(points) + 1));
-  if (nodes < 2) return {cv, 1};
-  // Blom's plotting position for the highest of n, through the Wilson-Hilferty cube-root
-  // approximation, since the load of few points is a skewed gamma variable.
-  const double z = NormalQuantile((n - 0.375) / (n + 0.25));
-  const double c = cv * cv / 9;
-  const double root = 1 - c + z * std::sqrt(c);
-  return {cv, root * root * root};
+BalancePrediction PredictBalance(const NodeSet& nodes, const RingParameters& parameters) {
+  const auto n = static_cast<double>(nodes.size());
+  const double all_points =
+      static_cast<double>(nodes.total_weight()) * parameters.points_per_weight;
+  struct Group {
+    double nodes;
+    double variance;  // of the load of each
+  };
+  std::map<std::uint32_t, double> nodes_by_weight;
+  for (const RingNode& node : nodes.nodes()) ++nodes_by_weight[node.weight];
+  std::vector<Group> groups;
+  BalancePrediction prediction;
+  for (const auto& [weight, count] : nodes_by_weight) {
+    const double points = static_cast<double>(weight) * parameters.points_per_weight;
+    const double variance = (all_points - points) / (points * (all_points + 1));
+    groups.push_back({count, variance});
+    prediction.cv += count / n * variance;
+  }
+  prediction.cv = std::sqrt(prediction.cv);
+  if (nodes.size() < 2) return prediction;
+
+  // The load that as many nodes are expected to exceed as Blom's plotting position has above the
+  // highest of n. Loads are skewed where points are few, hence the cube root of Wilson and
+  // Hilferty.
+  const double above = 0.625 * n / (n + 0.25);
+  double low = 1, high = 100;
+  for (int i = 0; i < 60; ++i) {
+    const double load = (low + high) / 2;
+    double exceeding = 0;
+    for (const Group& group : groups) {
+      const double c = group.variance / 9;
+      exceeding += group.nodes * NormalTail((std::cbrt(load) - (1 - c)) / std::sqrt(c));
+    }
+    (exceeding > above ? low : high) = load;
+  }
+  prediction.max_ratio = (low + high) / 2;
+  return prediction;
 }
 
 }  // namespace ringshift

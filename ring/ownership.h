@@ -30,14 +30,16 @@ Ownership MeasureOwnership(const Ring& ring, const NodeMask& eligible);
 // Below this many points for the lightest node, a ring deserves a warning.
 inline constexpr std::uint64_t kBalancedPoints = 150;
 
-// What theory expects of `nodes` nodes of equal weight with `points` points each: a node's arcs are
-// exponential, so its load has a CV of sqrt((n - 1) / (n * points + 1)) and the heaviest of n is
-// near the normal quantile of its rank.
+// What theory expects of the rings of `nodes` before one is built: the arcs of a node with k of P
+// points have a share of mean k / P and of variance as Beta(k, P - k), so its load has a CV of
+// sqrt((P - k) / (k (P + 1))). `cv` and `max_ratio` are as in Ownership: over all nodes, and of the
+// heaviest. A stuck chain is counted with the points that its weight would give.
+// Cost: linear in the nodes. REQUIRES: parameters that Ring::Measure accepts.
 struct BalancePrediction {
   double cv = 0;
   double max_ratio = 1;
 };
-BalancePrediction PredictBalance(std::uint64_t points, std::size_t nodes);
+BalancePrediction PredictBalance(const NodeSet& nodes, const RingParameters& parameters);
 
 }  // namespace ringshift
 

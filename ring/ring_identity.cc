@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace ringshift {
@@ -133,7 +134,7 @@ absl::StatusOr<HostAndPort> SplitCanonical(std::string_view address) {
     }
     return HostAndPort{FormatIpv6(groups), absl::StrCat(*port)};
   }
-  if (host.find(':') != std::string::npos) {
+  if (ParseIpv6(host)) {
     return BadAddress(address, "has a bare IPv6 address: put it in brackets, \"[ADDRESS]:PORT\"");
   }
   if (!IsHostName(host)) return BadAddress(address, kCanonicalForm);
@@ -151,10 +152,10 @@ absl::StatusOr<HostAndPort> SplitNginx(std::string_view address) {
       return BadAddress(address, "has a byte that a server directive of nginx cannot have");
     }
   }
-  constexpr std::string_view kUnix = "unix:";
-  if (address.starts_with(kUnix)) {
-    if (address.size() == kUnix.size()) return BadAddress(address, "has no path behind \"unix:\"");
-    return HostAndPort{std::string(address.substr(kUnix.size())), ""};
+  constexpr std::size_t kSchemeBytes = 5;
+  if (absl::EqualsIgnoreCase(std::string(address.substr(0, kSchemeBytes)), "unix:")) {
+    if (address.size() == kSchemeBytes) return BadAddress(address, "has no path behind \"unix:\"");
+    return HostAndPort{std::string(address.substr(kSchemeBytes)), ""};
   }
   const std::size_t colon = address.rfind(':');
   HostAndPort parts{std::string(address), ""};

@@ -22,13 +22,11 @@ namespace ringshift {
 // How an address becomes an identity. Frozen: a change would move keys.
 enum class IdentityStyle {
   // An IP address in canonical text (RFC 5952) without brackets and without its scope id, a host
-  // name
-  // byte for byte; a port is required, 1 to 65535. The way of pingora-ketama.
+  // name byte for byte; a port is required, 1 to 65535. The way of pingora-ketama.
   kCanonical,
   // A `server` directive of nginx as written: everything before a trailing `:digits` is the host
-  // (an
-  // IPv6 address keeps its brackets), the digits are the port; without them the port is empty; of
-  // "unix:PATH" the host is PATH and the port is empty.
+  // (an IPv6 address keeps its brackets), the digits are the port; without them the port is empty;
+  // of "unix:PATH", in any case, the host is PATH and the port is empty.
   kNginx,
 };
 

@@ -10,7 +10,7 @@ namespace ringshift {
 void RoutingDirectory::Publish(std::shared_ptr<const RoutingTable> table) {
   // What it replaces goes away with `table`, after the lock: it may be the last holder of two
   // rings.
-  WriterLock lock(mutex_);
+  MutexLock lock(mutex_);
   tables_[table->data_center().name()].swap(table);
 }
 
@@ -18,7 +18,7 @@ absl::StatusOr<std::shared_ptr<const RoutingTable>> RoutingDirectory::Find(
     std::string_view data_center) const {
   std::vector<std::string> known;
   {
-    ReaderLock lock(mutex_);
+    MutexLock lock(mutex_);
     if (const auto found = tables_.find(data_center); found != tables_.end()) return found->second;
     for (const auto& [name, table] : tables_) known.push_back(name);
   }
@@ -27,7 +27,7 @@ absl::StatusOr<std::shared_ptr<const RoutingTable>> RoutingDirectory::Find(
 
 std::vector<std::shared_ptr<const RoutingTable>> RoutingDirectory::Tables() const {
   std::vector<std::shared_ptr<const RoutingTable>> tables;
-  ReaderLock lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [name, table] : tables_) tables.push_back(table);
   return tables;
 }

@@ -29,7 +29,7 @@ class RoutingDirectory {
   std::vector<std::shared_ptr<const RoutingTable>> Tables() const;
 
  private:
-  mutable SharedMutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const RoutingTable>, std::less<>> tables_
       ABSL_GUARDED_BY(mutex_);
 };

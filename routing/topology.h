@@ -23,6 +23,9 @@ namespace ringshift {
 // The reserved name of the pool of all nodes.
 inline constexpr std::string_view kDefaultPool = "default";
 
+// The reserved name under which all data centers that a router does not have are counted.
+inline constexpr std::string_view kOtherDataCenter = "other";
+
 struct NodeSpec {
   std::string name;
   std::string address;  // host:port, as answers give it

@@ -114,6 +114,10 @@ class Loader {
     absl::StatusOr<std::string> text = reader_.ReadName(*name, "name of a data center", kGroupName);
     if (!text.ok()) return text.status();
     spec.name = *std::move(text);
+    if (spec.name == kOtherDataCenter) {
+      return reader_.Error(name->place, "the name other, under which metrics count unknown ones",
+                           "another name");
+    }
     if (status = Take(*name, "data center", spec.name, names); !status.ok()) return status;
     if (tier != nullptr) {
       text = reader_.ReadName(*tier, "tier", kGroupName);
@@ -415,7 +419,7 @@ class Loader {
                           [](const RingNode& a, const RingNode& b) { return a.weight < b.weight; });
     const std::uint64_t points = std::uint64_t{lightest.weight} * parameters.points_per_weight;
     if (points < kBalancedPoints && nodes.size() > 1) {
-      const BalancePrediction balance = PredictBalance(points, nodes.size());
+      const BalancePrediction balance = PredictBalance(nodes, parameters);
       const std::uint64_t mended = (kBalancedPoints + lightest.weight - 1) / lightest.weight;
       Warn(place, absl::StrFormat("%s: the lightest node, %s, has %d points; expect CV %.1f %% and "
                                   "max/mean %.2fx; points_per_weight: %d gives it %d",

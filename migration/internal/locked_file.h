@@ -44,6 +44,8 @@ class LockedFile {
   LockedFile(const LockedFile&) = delete;
   LockedFile& operator=(const LockedFile&) = delete;
 
+  // True if Open made the file.
+  bool created() const { return created_; }
   // Lets a file that Open created outlive this object.
   void Keep() { remove_ = false; }
 
@@ -54,10 +56,12 @@ class LockedFile {
   bool IsInPlace() const;
 
  private:
-  LockedFile(int fd, FileId id, bool created) : fd_(fd), id_(id), remove_(created) {}
+  LockedFile(int fd, FileId id, bool created)
+      : fd_(fd), id_(id), created_(created), remove_(created) {}
 
   const int fd_;
   const FileId id_;
+  const bool created_;
   bool remove_;
   std::string real_path_;  // set by Open
 };

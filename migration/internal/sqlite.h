@@ -1,9 +1,10 @@
 // SQLite behind RAII and absl::Status: no more of it than a store needs.
 //
-//   ASSIGN(SqliteStatement statement, database.Prepare("SELECT share FROM t WHERE name = ?1"));
-//   statement.Bind(1, name);
-//   absl::StatusOr<bool> row = statement.Step();          // true: a row; false: done
-//   if (row.ok() && *row) share = statement.Int64(0);     // none if it is not an integer
+//   absl::StatusOr<SqliteStatement> statement =
+//       database.Prepare("SELECT share FROM t WHERE name = ?1");
+//   statement->Bind(1, name);
+//   absl::StatusOr<bool> row = statement->Step();          // true: a row; false: done
+//   if (row.ok() && *row) share = statement->Int64(0);     // none if it is not an integer
 //
 // Errors of SQLite, with the file and what to do: UNAVAILABLE where it may work later (busy, full,
 // read-only, I/O), DATA_LOSS where the file's content is at fault (corrupt, a constraint that it

@@ -178,10 +178,19 @@ TEST_F(SqliteStoreTest, ANewFileIsCreatedAndEmpty) {
   EXPECT_THAT(store->Load(), IsOkAndHolds(IsEmpty()));
 }
 
-TEST_F(SqliteStoreTest, AFileOfNoBytesCountsAsCreated) {
-  WriteFile(path_, "");
+TEST_F(SqliteStoreTest, OnlyTheFirstOpenCreates) {
   EXPECT_TRUE(MustOpen()->created());
   EXPECT_FALSE(MustOpen()->created());
+}
+
+// Share 0 everywhere is not what a truncated file means.
+TEST_F(SqliteStoreTest, AFileOfNoBytesIsRefused) {
+  WriteFile(path_, "");
+  ExpectRefused(StatusCode::kFailedPrecondition, "is an empty file");
+  fs::remove(path_);
+  MakeStore();
+  WriteFile(path_, "");
+  ExpectRefused(StatusCode::kFailedPrecondition, "delete it to begin with a new store");
 }
 
 TEST_F(SqliteStoreTest, TheFileSaysWhoseItIsAndIsInWalMode) {

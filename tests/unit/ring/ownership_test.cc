@@ -123,25 +123,42 @@ TEST(OwnershipTest, TheLoadOfAStuckNodeIsItsTrueOne) {
 // Many rings of many nodes: the mean of the measured values is near the prediction.
 TEST(OwnershipTest, ThePredictionMeetsRealRings) {
   for (const std::uint32_t points : {16u, 40u, 160u}) {
+    const RingParameters parameters = Parameters(RingVersion::kV2, points);
     double cv = 0, max_ratio = 0;
     constexpr int kRings = 40;
     for (int i = 0; i < kRings; ++i) {
-      const auto ring = BuildRing(SequentialNodes("10." + std::to_string(i) + ".7.", 100),
-                                  Parameters(RingVersion::kV2, points));
+      const auto ring =
+          BuildRing(SequentialNodes("10." + std::to_string(i) + ".7.", 100), parameters);
       const Ownership ownership = MeasureOwnership(*ring);
       cv += ownership.cv / kRings;
       max_ratio += ownership.max_ratio / kRings;
     }
-    const BalancePrediction prediction = PredictBalance(points, 100);
+    const BalancePrediction prediction =
+        PredictBalance(*testing::Nodes(SequentialNodes("10.0.7.", 100)), parameters);
     EXPECT_NEAR(cv / prediction.cv, 1, 0.1) << points;
     EXPECT_NEAR(max_ratio / prediction.max_ratio, 1, 0.1) << points;
   }
 }
 
+// One light node among many heavy ones hardly matters, and does not stand for them all.
+TEST(OwnershipTest, ThePredictionMeetsARingOfUnequalWeights) {
+  auto fleet = SequentialNodes("10.0.0.", 200, 100);
+  for (int i = 1; i <= 20; ++i) fleet.push_back({"10.0.1." + std::to_string(i) + ":443", 1});
+  const RingParameters parameters = Parameters(RingVersion::kV2, 16);
+  const Ownership ownership = MeasureOwnership(*BuildRing(fleet, parameters));
+  const BalancePrediction prediction = PredictBalance(*testing::Nodes(fleet), parameters);
+  EXPECT_NEAR(prediction.cv, 0.080, 0.001);  // sqrt((200 / 1600 + 20 / 16) / 220)
+  EXPECT_NEAR(ownership.cv / prediction.cv, 1, 0.3);
+  EXPECT_NEAR(ownership.max_ratio / prediction.max_ratio, 1, 0.2);
+}
+
 TEST(OwnershipTest, SixteenPointsPredictACvOfAQuarterAndOneNodeNone) {
-  EXPECT_NEAR(PredictBalance(16, 1000).cv, 0.25, 0.001);
-  EXPECT_EQ(PredictBalance(16, 1).cv, 0);
-  EXPECT_EQ(PredictBalance(16, 1).max_ratio, 1);
+  const RingParameters parameters = Parameters(RingVersion::kV2, 16);
+  EXPECT_NEAR(PredictBalance(*testing::Nodes(SequentialNodes("10.0.0.", 250)), parameters).cv, 0.25,
+              0.001);
+  const BalancePrediction one = PredictBalance(*testing::Nodes({{"10.0.0.1:443"}}), parameters);
+  EXPECT_EQ(one.cv, 0);
+  EXPECT_EQ(one.max_ratio, 1);
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ TEST(RingIdentityTest, MalformedAddressesAreRefusedWithTheirTextAndTheReason) {
       {"[fe80::1%]:443", "malformed scope id"},
       {"[fe80::1%a b]:443", "malformed scope id"},
       {"host name:443", "is not HOST:PORT"},
+      {"http://host:443", "is not HOST:PORT"},
       {std::string("ho\0st:443", 9), "ho\\x00st"},
   };
   for (const auto& [address, reason] : cases) {

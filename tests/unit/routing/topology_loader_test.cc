@@ -278,6 +278,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"CapitalInDataCenter", "data_centers:\n- name: @Ams\n  nodes: []\n",
                 "name of a data center: found \"Ams\"", kGroup},
+        Refusal{"ReservedDataCenterName", "data_centers:\n- name: @other\n  nodes: []\n",
+                "the name other, under which metrics count unknown ones",
+                "; expected another name"},
         Refusal{"EmptyDataCenterName", "data_centers:\n- name: @''\n  nodes: []\n",
                 "name of a data center: found the quoted text \"\"", kGroup},
         Refusal{"LongDataCenterName",
@@ -495,7 +498,7 @@ TEST(TopologyWarningTest, AFewPointsAreReportedWithTheBalanceAndTheRemedy) {
       loaded.warnings,
       ElementsAre(
           AllOf(StartsWith("t.yaml:2:3: data center ams, ring v2: the lightest node, light, has 16 "
-                           "points; expect CV 23.9 % and max/mean 1."),
+                           "points; expect CV 17.6 % and max/mean 1."),
                 HasSubstr("points_per_weight: 150 gives it 150"))));
 }
 
