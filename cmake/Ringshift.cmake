@@ -1,6 +1,9 @@
 include(GoogleTest)
 
-set(RINGSHIFT_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+set(RINGSHIFT_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(RINGSHIFT_WERROR)
+  list(APPEND RINGSHIFT_WARNINGS -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND RINGSHIFT_WARNINGS -Wno-restrict)  # false on `"literal" + std::string` (GCC bug 105651)
 endif()
