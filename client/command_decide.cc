@@ -1,13 +1,12 @@
 #include "client/command_decide.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "client/key_reader.h"
+#include "client/checks.h"
+#include "client/key_answers.h"
 #include "client/output.h"
 #include "migration/decision.h"
 #include "migration/share.h"
@@ -17,33 +16,16 @@ namespace {
 
 struct DecideOptions {
   std::string salt;
-  std::string percent;
+  std::string percent;  // as CheckPercent takes it
   bool hex = false;
 };
 
 ExitCode Decide(const DecideOptions& options) {
-  const absl::StatusOr<Share> share = Share::ParsePercent(options.percent);
-  if (!share.ok()) {
-    return Fail(ExitCode::kUsage, "--percent: " + std::string(share.status().message()),
-                "write 0 to 100 with at most four decimals, as in 12.5");
-  }
+  const Share share = Share::ParsePercent(options.percent).value();
   const Decision decision(options.salt);
-  Output output(STDOUT_FILENO);
-  KeyReader reader(STDIN_FILENO, options.hex, [&output] {
-    output.Flush();
-    return output.ok();
+  return AnswerKeys(options.hex, [&](std::string_view key, Output& output) {
+    output.Write(AnswersV2(decision.Bucket(key), share) ? "\tv2" : "\tv1");
   });
-  while (output.ok() && reader.Next()) {
-    output.Write(reader.text());
-    output.Write(AnswersV2(decision.Bucket(reader.key()), *share) ? "\tv2\n" : "\tv1\n");
-  }
-  const ExitCode written = output.Finish();
-  if (written != ExitCode::kOk) return written;
-  if (!reader.status().ok()) {
-    return Fail(ExitCode::kInput, std::string(reader.status().message()),
-                "the lines before it are answered; correct the input and run it again");
-  }
-  return ExitCode::kOk;
 }
 
 }  // namespace
@@ -60,7 +42,8 @@ void AddDecideCommand(CLI::App& ringctl, ExitCode& result) {
   command
       ->add_option("--percent", options->percent, "The share of v2: 0 to 100, up to four decimals")
       ->required()
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->check(CheckPercent);
   command->add_flag("--hex", options->hex, "The lines are the keys' bytes in hex");
   command->footer(
       R"(Reads keys from standard input, one a line: any bytes but the newline, and an empty line is the

@@ -1,7 +1,5 @@
 #include "client/command_lookup.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstddef>
@@ -9,10 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "client/key_reader.h"
+#include "client/checks.h"
+#include "client/key_answers.h"
 #include "client/offline.h"
 #include "client/output.h"
 #include "ring/node_mask.h"
@@ -31,29 +30,6 @@ struct LookupOptions {
   int replicas = 1;
   bool hex = false;
 };
-
-// Writes a line for each key. Returns when the keys or the output end.
-void AnswerKeys(const Ring& ring, const NodeMask& eligible,
-                const std::vector<std::string>& addresses, std::size_t replicas, KeyReader& reader,
-                Output& output) {
-  const bool owner_only = replicas == 1 && eligible.count() == eligible.size();
-  std::array<NodeIndex, kMaxReplicas> found{};
-  while (output.ok() && reader.Next()) {
-    const std::uint32_t position = Ring::Position(reader.key());
-    std::size_t count = 1;
-    if (owner_only) {
-      found[0] = ring.OwnerAt(position);
-    } else {
-      count = ring.FindNodes(position, eligible, std::span(found).first(replicas));
-    }
-    output.Write(reader.text());
-    for (const NodeIndex node : std::span(found).first(count)) {
-      output.Write("\t");
-      output.Write(addresses[node]);
-    }
-    output.Write("\n");
-  }
-}
 
 ExitCode Lookup(const LookupOptions& options) {
   const absl::StatusOr<OfflineDataCenter> data_center =
@@ -80,20 +56,22 @@ ExitCode Lookup(const LookupOptions& options) {
   const absl::StatusOr<TimedRing> built = BuildRing(*data_center, *parameters);
   if (!built.ok()) return FailOffline(built.status());
 
-  Output output(STDOUT_FILENO);
-  KeyReader reader(STDIN_FILENO, options.hex, [&output] {
-    output.Flush();
-    return output.ok();
+  const Ring& ring = *built->ring;
+  const bool owner_only = options.replicas == 1 && eligible->count() == eligible->size();
+  std::array<NodeIndex, kMaxReplicas> nodes{};
+  const auto wanted = std::span(nodes).first(static_cast<std::size_t>(options.replicas));
+  return AnswerKeys(options.hex, [&](std::string_view key, Output& output) {
+    std::size_t found = 1;
+    if (owner_only) {
+      nodes[0] = ring.Owner(key);
+    } else {
+      found = ring.FindNodes(Ring::Position(key), *eligible, wanted);
+    }
+    for (const NodeIndex node : wanted.first(found)) {
+      output.Write("\t");
+      output.Write(data_center->addresses[node]);
+    }
   });
-  AnswerKeys(*built->ring, *eligible, data_center->addresses,
-             static_cast<std::size_t>(options.replicas), reader, output);
-  const ExitCode written = output.Finish();
-  if (written != ExitCode::kOk) return written;
-  if (!reader.status().ok()) {
-    return Fail(ExitCode::kInput, std::string(reader.status().message()),
-                "the lines before it are answered; correct the input and run it again");
-  }
-  return ExitCode::kOk;
 }
 
 }  // namespace
@@ -112,19 +90,19 @@ void AddLookupCommand(CLI::App& ringctl, ExitCode& result) {
   command->add_option("--ring", options->ring, "Which ring: v1 or v2")
       ->required()
       ->type_name("v1|v2")
-      ->check(CLI::IsMember({"v1", "v2"}).description(""));
+      ->check(CheckOneOf({"v1", "v2"}));
   command
       ->add_option("--layout", options->layout,
                    "How the points lie in memory; never changes an owner (default: the topology's)")
       ->type_name("wide|packed")
-      ->check(CLI::IsMember({"wide", "packed"}).description(""));
+      ->check(CheckOneOf({"wide", "packed"}));
   command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
       ->type_name("NAME");
   command
       ->add_option("--replicas", options->replicas,
                    "Distinct nodes to name, the owner included (default: 1)")
       ->type_name("1..16")
-      ->check(CLI::Range(1, kMaxReplicas).description(""));
+      ->check(CheckWholeNumber(1, kMaxReplicas));
   command->add_flag("--hex", options->hex, "The lines are the keys' bytes in hex");
   command->footer(
       R"(Reads keys from standard input, one a line: any bytes but the newline, and an empty line is the

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "client/checks.h"
 #include "client/json_writer.h"
 #include "client/migration_client.h"
 #include "client/migration_view.h"
@@ -65,7 +68,7 @@ void AddGet(CLI::App& migration, ExitCode& result) {
   command->add_option("--data-center", options->data_center, "The data center")
       ->required()
       ->type_name("NAME")
-      ->check(CLI::Validator(CheckUtf8, ""));
+      ->check(CheckUtf8);
   command->add_flag("--json", options->json, "One JSON object instead of a table");
   AddRemoteOptions(*command, options->remote, kDefaultServer);
   command->footer(R"(Examples:
@@ -92,19 +95,21 @@ void AddSet(CLI::App& migration, ExitCode& result) {
   command->add_option("--data-center", options->data_center, "The data center")
       ->required()
       ->type_name("NAME")
-      ->check(CLI::Validator(CheckUtf8, ""));
+      ->check(CheckUtf8);
   command
       ->add_option("--percent", options->percent, "The share of v2: 0 to 100, up to four decimals")
       ->required()
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->check(CheckPercent);
   command->add_option("--reason", options->reason, "Why, for the history")
       ->type_name("TEXT")
-      ->check(CLI::Validator(CheckUtf8, ""));
+      ->check(CheckUtf8);
   command->add_flag("--yes", options->yes, "Do not ask before changing");
   command
       ->add_option("--expect-revision", options->expected_revision,
                    "Change it only if it is at this revision (default: the one that is shown)")
-      ->type_name("REVISION");
+      ->type_name("REVISION")
+      ->check(CheckWholeNumber(1, std::numeric_limits<std::int64_t>::max()));
   command->add_flag("--json", options->json, "One JSON object instead of a sentence");
   AddRemoteOptions(*command, options->remote, kDefaultServer);
   command->footer(

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/checks.h"
 #include "client/json_writer.h"
+#include "client/key_answers.h"
 #include "client/key_reader.h"
 #include "client/output.h"
 #include "client/remote.h"
@@ -100,6 +103,7 @@ class RoutePrinter {
     json_.Key("table_checksum")
         .String(absl::StrFormat("%016x", answer.response.table().checksum()));
     json_.Key("migration_revision").Int(answer.response.table().migration_revision());
+    json_.Key("v2_ppm").Int(answer.response.table().v2_ppm());
     json_.EndObject();
     output_.Write(json_.TakeLine());
   }
@@ -171,14 +175,9 @@ ExitCode Route(const RouteOptions& options) {
   }
   pipeline.Drain();
   printer.Flush();
-  const ExitCode written = output.Finish();
-  if (written != ExitCode::kOk) return written;
-  if (result != ExitCode::kOk) return result;
-  if (!read.ok()) {
-    return Fail(ExitCode::kInput, std::string(read.message()),
-                "the lines before it are answered; correct the input and run it again");
-  }
-  return ExitCode::kOk;
+  const ExitCode finished =
+      FinishAnswers(output, result == ExitCode::kOk ? read : absl::OkStatus());
+  return finished == ExitCode::kOk ? result : finished;
 }
 
 }  // namespace
@@ -191,14 +190,15 @@ void AddRouteCommand(CLI::App& ringctl, const std::vector<std::string>& verbatim
   command->add_option("--data-center", options->data_center, "The data center whose ring answers")
       ->required()
       ->type_name("NAME")
-      ->check(CLI::Validator(CheckUtf8, ""));
+      ->check(CheckUtf8);
   command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
       ->type_name("NAME")
-      ->check(CLI::Validator(CheckUtf8, ""));
+      ->check(CheckUtf8);
   command
       ->add_option("--replicas", options->replicas,
                    "Distinct nodes to name, the owner included, at most 16 (default: 1)")
-      ->type_name("COUNT");
+      ->type_name("COUNT")
+      ->check(CheckWholeNumber(0, std::numeric_limits<int>::max()));
   command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
   command->add_flag("--json", options->json, "A JSON object for each key, one a line");
   AddRemoteOptions(*command, options->remote, "127.0.0.1:7400");

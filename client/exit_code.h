@@ -16,6 +16,7 @@ enum class ExitCode : int {
   kInput = 3,     // a file, its content or a line of input is wrong, or output cannot be written
   kUnreachable = 4,  // the server cannot be reached, or does not answer in time
   kRefused = 5,      // the server answered with an error
+  kUnknown = 6,      // a change was sent, and it is not known whether it was made
 };
 
 // Writes "ringctl: WHAT: ADVICE" and a newline to stderr and returns `code`. Control characters of

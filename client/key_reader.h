@@ -40,9 +40,6 @@ class KeyReader {
   std::string_view key() const { return hex_ ? std::string_view(decoded_) : text_; }
   std::string_view text() const { return text_; }
 
-  // The number of the present line, from 1.
-  std::uint64_t line_number() const { return line_number_; }
-
   // INVALID_ARGUMENT for a line that is not hex or above kMaxLineBytes, with the line's number;
   // UNAVAILABLE if the input cannot be read.
   const absl::Status& status() const { return status_; }
@@ -59,7 +56,7 @@ class KeyReader {
   std::size_t end_ = 0;
   std::string_view text_;
   std::string decoded_;
-  std::uint64_t line_number_ = 0;
+  std::uint64_t line_number_ = 0;  // of the present line, from 1
   absl::Status status_;
 };
 

@@ -30,6 +30,7 @@ constexpr const char* kFooter = R"(Exit codes:
   3  a file, what is in it or a line of input is wrong, or output cannot be written
   4  the router cannot be reached or did not answer in time
   5  the router refused
+  6  it is not known whether the change was made
 
 Examples:
   ringctl lookup --topology topology.yaml --data-center ams --ring v2 < keys.txt

@@ -4,11 +4,30 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/build_progress.h"
 #include "client/text.h"
 #include "routing/topology_loader.h"
 
 namespace ringshift {
+namespace {
+
+// The warnings of `loaded`, which name the data center that they are of, without those that name
+// another one than `data_center`.
+std::vector<std::string> WarningsFor(const std::string& data_center, const LoadedTopology& loaded) {
+  std::vector<std::string> warnings = loaded.warnings;
+  for (const DataCenterSpec& other : loaded.topology.data_centers) {
+    if (other.name == data_center) continue;
+    std::erase_if(warnings, [&other](const std::string& warning) {
+      return absl::StrContains(warning, absl::StrCat(": data center ", other.name, ":")) ||
+             absl::StrContains(warning, absl::StrCat(": data center ", other.name, ","));
+    });
+  }
+  return warnings;
+}
+
+}  // namespace
 
 absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_file,
                                                  const std::string& data_center) {
@@ -30,7 +49,7 @@ absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_fil
   addresses.reserve((*nodes)->size());
   for (const RingNode& node : (*nodes)->nodes()) addresses.emplace_back(address_of.at(node.name));
   return OfflineDataCenter{*spec, *std::move(nodes), std::move(addresses),
-                           std::move(loaded->warnings)};
+                           WarningsFor(data_center, *loaded)};
 }
 
 absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,

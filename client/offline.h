@@ -23,7 +23,7 @@ struct OfflineDataCenter {
   DataCenterSpec spec;
   std::shared_ptr<const NodeSet> nodes;
   std::vector<std::string> addresses;  // by index in `nodes`
-  std::vector<std::string> warnings;   // of the whole file
+  std::vector<std::string> warnings;   // of the topology, without those of other data centers
 };
 
 // Errors: those of LoadTopologyFile and MakeNodeSet; NOT_FOUND if the file has no such data center,

@@ -62,14 +62,12 @@ void AddRemoteOptions(CLI::App& command, RemoteOptions& options, std::string_vie
       .add_option("--server", options.server,
                   absl::StrCat("The router (default: ", std::string(default_server), ")"))
       ->type_name("HOST:PORT")
-      ->check(CLI::Validator(CheckServer, ""));
+      ->check(CheckServer);
   command.add_option("--timeout", options.timeout, "How long to wait for the router (default: 5s)")
       ->type_name("DURATION")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return std::string(ParseTimeout(text).status().message());
-          },
-          ""));
+      ->check([](const std::string& text) {
+        return std::string(ParseTimeout(text).status().message());
+      });
 }
 
 std::string CheckServer(const std::string& server) {
@@ -87,10 +85,6 @@ std::string CheckServer(const std::string& server) {
   if (has_port && (bracketed || plain)) return "";
   return absl::StrCat("\"", ForTerminal(server),
                       "\" is not a server: write HOST:PORT, [IPv6]:PORT or unix:PATH");
-}
-
-std::string CheckUtf8(const std::string& text) {
-  return IsUtf8(text) ? "" : "\"" + ForTerminal(text) + "\" is not UTF-8";
 }
 
 Remote::Remote(const RemoteOptions& options)

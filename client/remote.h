@@ -34,10 +34,6 @@ void AddRemoteOptions(CLI::App& command, RemoteOptions& options, std::string_vie
 // Empty if `server` is of one of the forms above, else what is wrong with it.
 std::string CheckServer(const std::string& server);
 
-// Empty if `text` is UTF-8, as everything but a key must be on the wire, else what is wrong with
-// it.
-std::string CheckUtf8(const std::string& text);
-
 class Remote {
  public:
   // Connects in the background. The clock of the timeout starts. REQUIRES: checked options

@@ -16,37 +16,45 @@
 namespace ringshift {
 namespace {
 
-PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& eligible) {
-  const Ownership ownership = MeasureOwnership(ring, eligible);
-  PoolReport report;
-  report.name = name;
-  report.nodes = eligible.count();
-  report.cv = ownership.cv;
-  report.max_ratio = ownership.max_ratio;
-  report.min_ratio = ownership.min_ratio;
-  const NodeSet& nodes = ring.nodes();
-  double total_weight = 0;
-  for (NodeIndex node = 0; node < nodes.size(); ++node) {
-    if (eligible.Contains(node)) total_weight += nodes[node].weight;
-  }
-  double max_load = -1;
-  double min_load = 0;
+std::size_t LoadClass(double load) {
+  const auto above = std::upper_bound(kLoadClasses.begin(), kLoadClasses.end(), load);
+  return static_cast<std::size_t>(std::distance(kLoadClasses.begin(), above)) - 1;
+}
+
+// The load and the index of every node of `eligible`.
+std::vector<std::pair<double, NodeIndex>> NodeLoads(const NodeSet& nodes, const NodeMask& eligible,
+                                                    const Ownership& ownership) {
+  std::uint64_t positions = 0;
+  std::uint64_t weight = 0;
+  std::vector<std::pair<double, NodeIndex>> loads;
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
     if (!eligible.Contains(node)) continue;
-    const double part = static_cast<double>(ownership.positions[node]) / 4294967296.0;
-    const double load = part * total_weight / nodes[node].weight;
-    if (report.max_node.empty() || load > max_load) {
-      max_load = load;
-      report.max_node = nodes[node].name;
-    }
-    if (report.min_node.empty() || load < min_load) {
-      min_load = load;
-      report.min_node = nodes[node].name;
-    }
-    const auto above = std::upper_bound(kLoadClasses.begin(), kLoadClasses.end(), load);
-    ++report
-          .nodes_by_load[static_cast<std::size_t>(std::distance(kLoadClasses.begin(), above)) - 1];
+    positions += ownership.positions[node];
+    weight += nodes[node].weight;
+    loads.emplace_back(static_cast<double>(ownership.positions[node]) / nodes[node].weight, node);
   }
+  for (auto& [load, node] : loads) {
+    load *= static_cast<double>(weight) / static_cast<double>(positions);
+  }
+  return loads;
+}
+
+PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& eligible) {
+  const Ownership ownership = MeasureOwnership(ring, eligible);
+  PoolReport report{.name = std::string(name),
+                    .nodes = eligible.count(),
+                    .cv = ownership.cv,
+                    .max_ratio = ownership.max_ratio,
+                    .min_ratio = ownership.min_ratio,
+                    .max_node = "",
+                    .min_node = "",
+                    .nodes_by_load = {}};
+  const auto loads = NodeLoads(ring.nodes(), eligible, ownership);
+  if (loads.empty()) return report;
+  const auto [lowest, highest] = std::minmax_element(loads.begin(), loads.end());
+  report.max_node = ring.nodes()[highest->second].name;
+  report.min_node = ring.nodes()[lowest->second].name;
+  for (const auto& [load, node] : loads) ++report.nodes_by_load[LoadClass(load)];
   return report;
 }
 

@@ -29,8 +29,8 @@ struct PoolReport {
   double cv = 0;
   double max_ratio = 0;
   double min_ratio = 0;
-  std::string
-      max_node;  // the name of the node with the highest load; empty in a pool without nodes
+  // The names of the nodes with the highest and the lowest load; empty in a pool without nodes.
+  std::string max_node;
   std::string min_node;
   std::array<std::size_t, kLoadClasses.size()> nodes_by_load{};
 };

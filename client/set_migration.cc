@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "client/json_writer.h"
 #include "client/migration_client.h"
@@ -49,6 +48,24 @@ ExitCode FailChanged(std::int64_t seen, const v1::Migration& now) {
               "decide again from there");
 }
 
+// True where `code` says that nothing was changed. After every other error the router may have made
+// the change: the connection broke, or it failed on the way.
+bool IsRefusal(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ExitCode FailSet(const Remote& remote, const grpc::Status& status, std::int64_t expected_revision,
                  MigrationClient& client, const std::string& data_center) {
   v1::Migration now;
@@ -56,12 +73,11 @@ ExitCode FailSet(const Remote& remote, const grpc::Status& status, std::int64_t 
     return FailChanged(expected_revision, now);
   }
   const ExitCode code = remote.FailCall(status);
-  if (code == ExitCode::kUnreachable) {
-    return Fail(code, "it is not known whether the share was changed",
-                absl::StrCat("look with `ringctl migration get --data-center ", data_center,
-                             " --server ", remote.server(), "`"));
-  }
-  return code;
+  if (IsRefusal(status.error_code())) return code;
+  return Fail(ExitCode::kUnknown,
+              absl::StrCat("it is not known whether the share of ", data_center, " was changed"),
+              absl::StrCat("look with `ringctl migration get --data-center ", data_center,
+                           " --server ", remote.server(), "`"));
 }
 
 ExitCode PrintResult(const SetMigrationOptions& options, const v1::SetMigrationResponse& response) {
@@ -86,11 +102,7 @@ ExitCode PrintResult(const SetMigrationOptions& options, const v1::SetMigrationR
 }  // namespace
 
 ExitCode SetMigration(const SetMigrationOptions& options) {
-  const absl::StatusOr<Share> share = Share::ParsePercent(options.percent);
-  if (!share.ok()) {
-    return Fail(ExitCode::kUsage, "--percent: " + std::string(share.status().message()),
-                "write 0 to 100 with at most four decimals, as in 12.5");
-  }
+  const Share share = Share::ParsePercent(options.percent).value();
   if (!options.yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
     return Fail(ExitCode::kDeclined, "nothing was changed: there is no terminal to ask on",
                 "give --yes to change it without being asked");
@@ -107,7 +119,7 @@ ExitCode SetMigration(const SetMigrationOptions& options) {
   if (!options.yes) {
     const std::string question =
         absl::StrCat("Change the share of v2 in ", ForTerminal(before.data_center()), " from ",
-                     PercentOfPpm(before.v2_ppm()), " to ", share->ToPercent(), "%?");
+                     PercentOfPpm(before.v2_ppm()), " to ", share.ToPercent(), "%?");
     if (!Confirm(question)) {
       return Fail(ExitCode::kDeclined, "nothing was changed: not confirmed",
                   "answer y, or give --yes");
@@ -117,7 +129,7 @@ ExitCode SetMigration(const SetMigrationOptions& options) {
 
   v1::SetMigrationRequest request;
   request.set_data_center(options.data_center);
-  request.set_v2_ppm(share->ppm());
+  request.set_v2_ppm(share.ppm());
   request.set_expected_revision(expected_revision);
   request.set_reason(options.reason);
   request.set_requested_by(RequestedBy());

@@ -14,7 +14,7 @@ namespace ringshift {
 struct SetMigrationOptions {
   RemoteOptions remote;
   std::string data_center;
-  std::string percent;
+  std::string percent;  // as CheckPercent takes it
   std::string reason;
   std::optional<std::int64_t> expected_revision;
   bool yes = false;

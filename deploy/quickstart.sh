@@ -217,10 +217,13 @@ Try, from $PWD:
   $bin/ringctl migration set --server $admin --data-center $data_center --percent 50 --reason "my first"
   $bin/ringctl migration list --server $admin
   $bin/ringctl ring stats --topology $topology --data-center iad
-  curl -s http://$http/metrics | grep ^ringshift_
-
-The router's log: $work/ringshiftd.log
 COMMANDS
+if command -v curl >/dev/null; then
+  echo "  curl -s http://$http/metrics | grep ^ringshift_"
+else
+  echo "  and look at http://$http/metrics"
+fi
+printf "\nThe router's log: %s\n" "$work/ringshiftd.log"
 current_step="the router running"
 wait "$router" || fail "the router has ended by itself"
 fail "the router has ended by itself"

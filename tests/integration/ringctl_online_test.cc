@@ -1,6 +1,9 @@
 // ringctl against a real ringshiftd, and against servers that never answer.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <pty.h>
@@ -14,13 +17,16 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ringshift/v1/migration.grpc.pb.h"
 #include "tests/integration/json_testing.h"
 #include "tests/integration/process.h"
+#include "tests/integration/ringctl_testing.h"
 #include "tests/integration/router_process.h"
 
 namespace ringshift {
@@ -30,6 +36,7 @@ using ::ringshift::testing::Binary;
 using ::ringshift::testing::Completed;
 using ::ringshift::testing::Member;
 using ::ringshift::testing::ParseJsonObject;
+using ::ringshift::testing::Ringctl;
 using ::ringshift::testing::RouterProcess;
 using ::ringshift::testing::SmallTopology;
 using ::ringshift::testing::TempDir;
@@ -38,11 +45,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-Completed Ringctl(std::vector<std::string> arguments, std::string input = "") {
-  arguments.insert(arguments.begin(), Binary("ringctl"));
-  return testing::Run(arguments, std::move(input));
-}
 
 // Runs a program on a terminal of its own; once it has asked, types what `answer` returns. What
 // appears on the terminal is `out`.
@@ -94,6 +96,12 @@ class RingctlOnlineTest : public ::testing::Test {
     arguments.insert(arguments.end(),
                      {"--data-center", "ams", "--percent", percent, "--reason", "test", "--yes"});
     return Migration("set", std::move(arguments));
+  }
+  // A person is asked and types what `answer` returns.
+  Completed SetTo10OnTerminal(const std::function<std::string()>& answer) const {
+    return RunOnTerminal({Binary("ringctl"), "migration", "set", "--server",
+                          router_.admin_address(), "--data-center", "ams", "--percent", "10"},
+                         answer);
   }
   google::protobuf::Struct GetAms() const {
     const Completed got = Migration("get", {"--data-center", "ams", "--json"});
@@ -205,44 +213,22 @@ TEST_F(RingctlOnlineTest, AChangeNeedsNoReason) {
 }
 
 TEST_F(RingctlOnlineTest, OnATerminalAPersonDecides) {
-  const std::vector<std::string> set = {Binary("ringctl"),
-                                        "migration",
-                                        "set",
-                                        "--server",
-                                        router_.admin_address(),
-                                        "--data-center",
-                                        "ams",
-                                        "--percent",
-                                        "10",
-                                        "--reason",
-                                        "asked"};
   for (const char* no : {"n\n", "\n", "yep\n", "\x04"}) {
-    const Completed declined = RunOnTerminal(set, [&] { return no; });
+    const Completed declined = SetTo10OnTerminal([&] { return no; });
     EXPECT_EQ(declined.exit_code, 1) << declined.out;
     EXPECT_THAT(declined.out,
                 AllOf(HasSubstr("Change the share of v2 in ams from 0% to 10%? [y/N] "),
                       HasSubstr("nothing was changed: not confirmed")));
     EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 0);
   }
-  const Completed confirmed = RunOnTerminal(set, [] { return "y\n"; });
+  const Completed confirmed = SetTo10OnTerminal([] { return "y\n"; });
   EXPECT_EQ(confirmed.exit_code, 0) << confirmed.out;
   EXPECT_THAT(confirmed.out, HasSubstr("ams: 0% -> 10%, revision "));
   EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 100000);
 }
 
 TEST_F(RingctlOnlineTest, AChangeWhileThePersonThinksIsNotOverwritten) {
-  const std::vector<std::string> set = {Binary("ringctl"),
-                                        "migration",
-                                        "set",
-                                        "--server",
-                                        router_.admin_address(),
-                                        "--data-center",
-                                        "ams",
-                                        "--percent",
-                                        "10",
-                                        "--reason",
-                                        "late"};
-  const Completed late = RunOnTerminal(set, [&] {
+  const Completed late = SetTo10OnTerminal([&] {
     EXPECT_EQ(Set("30").exit_code, 0);
     return "y\n";
   });
@@ -303,6 +289,9 @@ TEST_F(RingctlOnlineTest, RouteNamesOwnersAndReplicas) {
   EXPECT_EQ(Member(answer, "table_checksum").string_value().size(), 16U);
   EXPECT_EQ(Member(answer, "migration_revision").number_value(),
             Member(GetAms(), "revision").number_value());
+  EXPECT_EQ(Member(answer, "v2_ppm").number_value(), 1'000'000);
+  // There also when it is 0.
+  EXPECT_THAT(Route({"--data-center", "fra", "--json", "k"}).out, HasSubstr(",\"v2_ppm\":0}"));
 }
 
 TEST_F(RingctlOnlineTest, RouteTakesKeysOfAnyForm) {
@@ -360,6 +349,73 @@ TEST_F(RingctlOnlineTest, ARouterThatWasKilledIsUnreachable) {
        {Set("10"), Migration("list", {}), Route({"--data-center", "ams", "key"})}) {
     EXPECT_EQ(result.exit_code, 4);
     EXPECT_THAT(result.err, HasSubstr("cannot reach 127.0.0.1:"));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+// A router that answers every change with an error.
+class RefusingRouter : public v1::MigrationService::Service {
+ public:
+  explicit RefusingRouter(grpc::StatusCode code) : code_(code) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = "127.0.0.1:" + std::to_string(port);
+  }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  grpc::Status GetMigration(grpc::ServerContext*, const v1::GetMigrationRequest*,
+                            v1::GetMigrationResponse* response) override {
+    response->mutable_migration()->set_data_center("ams");
+    response->mutable_migration()->set_revision(1);
+    return grpc::Status::OK;
+  }
+  grpc::Status SetMigration(grpc::ServerContext*, const v1::SetMigrationRequest*,
+                            v1::SetMigrationResponse*) override {
+    return {code_, "of the test"};
+  }
+
+  const grpc::StatusCode code_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;  // last: it ends before what its calls use
+};
+
+Completed SetOn(const RefusingRouter& router) {
+  return Ringctl({"migration", "set", "--data-center", "ams", "--percent", "1", "--yes", "--server",
+                  router.address(), "--timeout", "60s"});
+}
+
+TEST(RingctlSetTest, ARefusalChangedNothing) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::NOT_FOUND, grpc::StatusCode::ABORTED,
+        grpc::StatusCode::FAILED_PRECONDITION, grpc::StatusCode::RESOURCE_EXHAUSTED,
+        grpc::StatusCode::PERMISSION_DENIED, grpc::StatusCode::UNAUTHENTICATED,
+        grpc::StatusCode::UNIMPLEMENTED}) {
+    const RefusingRouter router(code);
+    const Completed result = SetOn(router);
+    EXPECT_EQ(result.exit_code, 5) << code;
+    EXPECT_THAT(result.err, Not(HasSubstr("not known"))) << code;
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(RingctlSetTest, AfterEveryOtherErrorTheChangeMayHaveBeenMade) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::CANCELLED, grpc::StatusCode::UNKNOWN, grpc::StatusCode::DEADLINE_EXCEEDED,
+        grpc::StatusCode::ALREADY_EXISTS, grpc::StatusCode::OUT_OF_RANGE,
+        grpc::StatusCode::INTERNAL, grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::DATA_LOSS}) {
+    const RefusingRouter router(code);
+    const Completed result = SetOn(router);
+    EXPECT_EQ(result.exit_code, 6) << code;
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("it is not known whether the share of ams was changed: look with "
+                                "`ringctl migration get --data-center ams --server " +
+                                router.address() + "`"),
+                      Not(HasSubstr("refused"))));
     EXPECT_EQ(result.out, "");
   }
 }
@@ -427,11 +483,13 @@ TEST(RingctlTimeoutTest, TheTimeoutHoldsWhileMoreKeysMayCome) {
   EXPECT_THAT(result.err, StartsWith("ringctl: line 1: no answer from "));
 }
 
-TEST(RingctlTimeoutTest, ANameThatNobodyKnowsIsUnreachable) {
-  const Completed result =
-      Ringctl({"migration", "list", "--server", "no-such-router.invalid:7401", "--timeout", "2s"});
+TEST(RingctlTimeoutTest, ANameThatCannotBeResolvedIsUnreachable) {
+  // No resolver asks anybody for this one: a label has at most 63 bytes. (And `invalid` is no
+  // domain.)
+  const std::string server = std::string(64, 'x') + ".invalid:7401";
+  const Completed result = Ringctl({"migration", "list", "--server", server, "--timeout", "2s"});
   EXPECT_EQ(result.exit_code, 4);
-  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: "), HasSubstr("no-such-router.invalid:7401")));
+  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: "), HasSubstr(server)));
 }
 
 TEST(RingctlTimeoutTest, WrongServersAndTimeoutsAreUsageErrors) {
