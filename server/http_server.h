@@ -1,54 +1,63 @@
-// The HTTP port: GET /metrics, /healthz, /readyz. Everything else is 404; nothing changes anything.
+// The HTTP port: GET (or HEAD) /metrics, /healthz, /readyz. Every other path is 404, every other
+// method 405; nothing changes anything.
 //
-// A client that reads slowly, or not at all, holds one of kThreads threads and nothing else.
+// It is on the network, so whatever a client sends costs little: one thread serves all connections;
+// each answers one request, of which the first line alone is looked at (no ranges, no compression,
+// no body), has at most kMaxHeadBytes of it in memory, or one page, and ends after kLifetime. A
+// connection above kMaxConnections ends the oldest one: one that is idle, or reads slowly, delays
+// nobody.
 //
 // Thread safety: thread-compatible.
 #ifndef RINGSHIFT_SERVER_HTTP_SERVER_H_
 #define RINGSHIFT_SERVER_HTTP_SERVER_H_
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
-#include <future>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
 #include "server/listen_address.h"
-
-namespace httplib {
-class Server;
-}
 
 namespace ringshift {
 
 class HttpServer {
  public:
-  static constexpr std::size_t kThreads = 32;
+  static constexpr std::size_t kMaxConnections = 64;
+  static constexpr std::size_t kMaxHeadBytes = 8192;  // request line and headers; above it: 431
+  static constexpr std::chrono::seconds kLifetime{30};
 
   struct Handlers {
-    std::function<std::string()> metrics;  // the text of /metrics
-    std::function<bool()> is_ready;        // /readyz: 200 or 503
+    // The text of /metrics; without one it is 503.
+    std::function<std::optional<std::string>()> metrics;
+    std::function<bool()> is_ready;  // /readyz: 200 or 503
   };
 
-  // Listens and answers. Errors: those of CheckFree. `handlers` are called from several threads.
+  // Listens and answers. Errors: those of Listen. `handlers` are called from one thread, which
+  // answers nobody meanwhile.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const ListenAddress& address,
                                                            Handlers handlers);
-  // Waits for the open connections.
+  // Stops at once.
   ~HttpServer();
 
   // Where it listens, with the port that it really has.
   const ListenAddress& address() const { return address_; }
 
-  // Takes no more connections and waits for the open ones. False if some are still open then.
-  bool Stop(std::chrono::steady_clock::time_point deadline);
+  // Takes no more requests, finishes the answers that have begun, by `deadline`, and closes the
+  // port.
+  void Stop(std::chrono::steady_clock::time_point deadline);
 
  private:
-  HttpServer(ListenAddress address, std::unique_ptr<httplib::Server> server);
+  class Loop;
+
+  HttpServer(ListenAddress address, std::unique_ptr<Loop> loop);
 
   const ListenAddress address_;
-  const std::unique_ptr<httplib::Server> server_;
-  bool stopping_ = false;
-  std::future<void> finished_;  // its destructor waits
+  const std::unique_ptr<Loop> loop_;
+  std::thread thread_;  // runs the loop
 };
 
 }  // namespace ringshift

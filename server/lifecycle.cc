@@ -2,9 +2,17 @@
 
 namespace ringshift {
 
-absl::Status Lifecycle::CheckStarted() const {
-  if (phase() != Phase::kStarting) return absl::OkStatus();
-  return absl::UnavailableError("the router is starting: rings are being built; retry later");
+absl::Status Lifecycle::CheckAnswering() const {
+  switch (phase()) {
+    case Phase::kStarting:
+      return absl::UnavailableError("the router is starting: rings are being built; retry later");
+    case Phase::kRefusing:
+      return absl::UnavailableError("the router is stopping; ask another one");
+    case Phase::kServing:
+    case Phase::kDraining:
+      break;
+  }
+  return absl::OkStatus();
 }
 
 bool Lifecycle::StartServing() {
@@ -19,6 +27,11 @@ bool Lifecycle::StartDraining() {
   }
   phase_.notify_all();
   return true;
+}
+
+void Lifecycle::StartRefusing() {
+  phase_.store(Phase::kRefusing, std::memory_order_release);
+  phase_.notify_all();
 }
 
 void Lifecycle::WaitUntilDraining() const {

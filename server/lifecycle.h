@@ -14,14 +14,15 @@ enum class Phase {
   kStarting,  // listeners are up; rings and state are not all there; nothing is answered
   kServing,
   kDraining,  // calls are still answered, but health says NOT_SERVING
+  kRefusing,  // calls that still come are refused
 };
 
 class Lifecycle {
  public:
   Phase phase() const { return phase_.load(std::memory_order_acquire); }
 
-  // UNAVAILABLE while the phase is kStarting: what a call gets then.
-  absl::Status CheckStarted() const;
+  // What a call gets: OK, or UNAVAILABLE where the phase is kStarting or kRefusing.
+  absl::Status CheckAnswering() const;
 
   // kStarting to kServing: publishes everything that was made ready before. False, and nothing
   // happens, from any other phase.
@@ -29,6 +30,9 @@ class Lifecycle {
 
   // kServing to kDraining. False, and nothing happens, from any other phase.
   bool StartDraining();
+
+  // From any phase to kRefusing.
+  void StartRefusing();
 
   // Returns when the phase is kDraining. REQUIRES: it is not kStarting.
   void WaitUntilDraining() const;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/unique_fd.h"
 
 namespace ringshift {
 
@@ -34,6 +35,10 @@ struct ListenAddress {
 // PERMISSION_DENIED  the port needs privileges.
 // UNAVAILABLE        anything else, for example an address that this machine does not have.
 absl::Status CheckFree(const ListenAddress& address);
+
+// A non-blocking TCP listener on the first address of the host that can be had. Puts the port that
+// it really has into `address`. Errors: those of CheckFree.
+absl::StatusOr<UniqueFd> Listen(ListenAddress& address);
 
 }  // namespace ringshift
 

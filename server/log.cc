@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 
@@ -33,19 +35,42 @@ std::string FormatTime(WallTime time) {
   return text;
 }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+// The bytes of the character that `text`, which is not empty, begins with: 0 if that is a control
+// character, a line or paragraph separator, or no UTF-8.
+std::size_t PlainCharacterLength(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (length == 0 || first > 0xF4 || text.size() < length) return 0;
+  std::uint32_t code = first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) return 0;
+    code = code << 6 | (next & 0x3Fu);
+  }
+  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  const bool control = code <= 0x9F || code == 0x2028 || code == 0x2029;
+  return overlong || surrogate || control || code > 0x10FFFF ? 0 : length;
+}
 
 bool NeedsQuotes(std::string_view value) {
   if (value.empty()) return true;
-  for (const char c : value) {
-    if (c == ' ' || c == '"' || c == '\\' || c == '=' || IsControl(c)) return true;
+  while (!value.empty()) {
+    const std::size_t length = PlainCharacterLength(value);
+    if (length == 0 || std::string_view(" \"\\=").find(value.front()) != std::string_view::npos) {
+      return true;
+    }
+    value.remove_prefix(length);
   }
   return false;
 }
 
 void AppendQuoted(std::string_view value, std::string& line) {
   line += '"';
-  for (const char c : value) {
+  while (!value.empty()) {
+    const char c = value.front();
+    const std::size_t length = PlainCharacterLength(value);
     if (c == '"' || c == '\\') {
       line += '\\';
       line += c;
@@ -53,13 +78,14 @@ void AppendQuoted(std::string_view value, std::string& line) {
       line += "\\n";
     } else if (c == '\t') {
       line += "\\t";
-    } else if (IsControl(c)) {
+    } else if (length == 0) {
       char escape[8];
       std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(c));
       line += escape;
     } else {
-      line += c;
+      line += value.substr(0, length);
     }
+    value.remove_prefix(std::max<std::size_t>(length, 1));
   }
   line += '"';
 }

@@ -23,7 +23,8 @@ struct LogField {
 };
 
 // The line, with its newline. The message is quoted always; a value that is empty or has spaces,
-// quotes, backslashes, '=' or control characters is quoted too, with those escaped as in C, so that
+// quotes, backslashes, '=', control characters (those beyond ASCII and U+2028, U+2029 too) or bytes
+// that are no UTF-8 is quoted too. What is quoted has those escaped as in C, byte by byte, so that
 // a line is a line whatever it says.
 std::string FormatLogLine(WallTime time, LogLevel level, std::string_view message,
                           std::initializer_list<LogField> fields);

@@ -1,7 +1,9 @@
 // ringshiftd: see --help.
+#include <fcntl.h>
 #include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -21,8 +23,16 @@
 namespace ringshift {
 namespace {
 
-// How long calls in flight may take to finish after a signal to stop.
-constexpr std::chrono::seconds kDrainGrace{3};
+// How long calls in flight, and streams, have to finish once the router is drained.
+constexpr std::chrono::seconds kGrace{3};
+
+// Opens standard descriptors that the caller has closed, so that neither the store nor a socket
+// takes their place and is written log lines to.
+void OccupyStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
 
 // The first SIGTERM or SIGINT drains the router, or ends it where it is not ready yet; the second
 // ends it whatever it does. Nothing is lost by that: a change is durable before it is acknowledged.
@@ -30,6 +40,10 @@ constexpr std::chrono::seconds kDrainGrace{3};
   for (;;) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
+    if (signal == SIGHUP) {
+      LogWarn("SIGHUP is ignored: the topology is read at the start");
+      continue;
+    }
     const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
     if (lifecycle.phase() == Phase::kStarting) {
       LogInfo("stopped before it was ready", {{"signal", name}});
@@ -40,6 +54,10 @@ constexpr std::chrono::seconds kDrainGrace{3};
       std::_Exit(128 + signal);
     }
     LogInfo("stopping", {{"signal", name}});
+    // timeout(1) and others signal a process and then its group: that is one wish, not two.
+    const timespec echo{0, 100'000'000};
+    while (::sigtimedwait(&signals, nullptr, &echo) > 0) {
+    }
   }
 }
 
@@ -53,6 +71,7 @@ int Run(const RouterOptions& options) {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGHUP);
   // Before any other thread starts, so that none of them takes the signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
@@ -66,15 +85,16 @@ int Run(const RouterOptions& options) {
   if (status.ok()) status = (*router)->BuildAndServe();
   if (status.ok()) {
     lifecycle.WaitUntilDraining();
+    (*router)->Drain();
   } else {
     LogError("cannot start", {{"error", std::string(status.message())}});
   }
   const int exit_code = status.ok() ? 0 : 1;
-  const bool all_closed =
-      !router.ok() || (*router)->Stop(status.ok() ? kDrainGrace : std::chrono::seconds(0));
+  const bool all_ended =
+      !router.ok() || (*router)->Stop(status.ok() ? kGrace : std::chrono::seconds(0));
+  if (!all_ended) LogWarn("not waited for a change of a migration that waits for the store");
   if (status.ok()) LogInfo("stopped");
-  // A client that reads /metrics too slowly is not waited for.
-  if (!all_closed) std::_Exit(exit_code);
+  if (!all_ended) std::_Exit(exit_code);
   return exit_code;
 }
 
@@ -82,6 +102,7 @@ int Run(const RouterOptions& options) {
 }  // namespace ringshift
 
 int main(int argc, char** argv) {
+  ringshift::OccupyStandardDescriptors();
   const auto parsed = ringshift::ParseOptions(argc, argv);
   if (const auto* exit = std::get_if<ringshift::EarlyExit>(&parsed)) {
     std::fputs(exit->text.c_str(), exit->exit_code == 0 ? stdout : stderr);

@@ -5,8 +5,6 @@
 #ifndef RINGSHIFT_SERVER_METRICS_H_
 #define RINGSHIFT_SERVER_METRICS_H_
 
-#include <prometheus/collectable.h>
-
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -16,7 +14,7 @@
 
 namespace ringshift {
 
-class RouterMetrics final : public prometheus::Collectable {
+class RouterMetrics {
  public:
   // Both outlive this object.
   RouterMetrics(const RoutingDirectory& directory, const RouteMetrics& routes)
@@ -26,7 +24,7 @@ class RouterMetrics final : public prometheus::Collectable {
     startup_seconds_.store(duration.count(), std::memory_order_relaxed);
   }
 
-  MetricFamilies Collect() const override;
+  MetricFamilies Collect() const;
 
   // In Prometheus's text format, version 0.0.4.
   std::string ToText() const;

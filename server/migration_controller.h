@@ -3,7 +3,8 @@
 // A change is in force once it is durable, never before; and because changes are made one at a
 // time, the tables go through the store's revisions in order.
 //
-// Thread safety: thread-safe. A change waits for the store, and for the changes before it; readers
+// Thread safety: thread-safe. A change waits for the store, and for the changes before it, for
+// seconds where another program has the store's lock: never call it on a thread of gRPC's. Readers
 // of the directory wait for neither.
 #ifndef RINGSHIFT_SERVER_MIGRATION_CONTROLLER_H_
 #define RINGSHIFT_SERVER_MIGRATION_CONTROLLER_H_

@@ -84,12 +84,28 @@ grpc::ServerUnaryReactor* MigrationService::ListMigrations(grpc::CallbackServerC
 grpc::ServerUnaryReactor* MigrationService::SetMigration(grpc::CallbackServerContext* context,
                                                          const v1::SetMigrationRequest* request,
                                                          v1::SetMigrationResponse* response) {
-  return Finish(context, Set(*request, context->peer(), *response));
+  absl::StatusOr<ShareChange> change = ToChange(*request, context->peer());
+  if (!change.ok()) return Finish(context, change.status());
+  // The call's objects live until Finish.
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  changes_.Add({*std::move(change),
+                [context] {
+                  return !context->IsCancelled() &&
+                         std::chrono::system_clock::now() < context->deadline();
+                },
+                [reactor, response](const ChangeQueue::Result& changed) {
+                  if (changed.ok()) {
+                    ToProto(*changed->table, *response->mutable_migration());
+                    response->set_previous_v2_ppm(changed->previous.ppm());
+                  }
+                  reactor->Finish(ToGrpcStatus(changed.status()));
+                }});
+  return reactor;
 }
 
 absl::Status MigrationService::Get(const v1::GetMigrationRequest& request,
                                    v1::GetMigrationResponse& response) const {
-  if (absl::Status started = lifecycle_.CheckStarted(); !started.ok()) return started;
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
   if (absl::Status named = CheckDataCenter(request.data_center()); !named.ok()) return named;
   absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
       directory_.Find(request.data_center());
@@ -100,7 +116,7 @@ absl::Status MigrationService::Get(const v1::GetMigrationRequest& request,
 
 absl::Status MigrationService::List(const v1::ListMigrationsRequest& request,
                                     v1::ListMigrationsResponse& response) const {
-  if (absl::Status started = lifecycle_.CheckStarted(); !started.ok()) return started;
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
   if (request.page_size() < 0) {
     return absl::InvalidArgumentError("page_size is " + std::to_string(request.page_size()) +
                                       "; it must be 0 or above");
@@ -123,9 +139,9 @@ absl::Status MigrationService::List(const v1::ListMigrationsRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status MigrationService::Set(const v1::SetMigrationRequest& request, const std::string& peer,
-                                   v1::SetMigrationResponse& response) {
-  if (absl::Status started = lifecycle_.CheckStarted(); !started.ok()) return started;
+absl::StatusOr<ShareChange> MigrationService::ToChange(const v1::SetMigrationRequest& request,
+                                                       const std::string& peer) const {
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
   if (absl::Status named = CheckDataCenter(request.data_center()); !named.ok()) return named;
   if (!request.has_v2_ppm()) {
     return absl::InvalidArgumentError(
@@ -146,11 +162,7 @@ absl::Status MigrationService::Set(const v1::SetMigrationRequest& request, const
   if (request.has_expected_revision()) change.expected_revision = request.expected_revision();
   change.actor = request.requested_by().empty() ? peer : request.requested_by() + " (" + peer + ")";
   change.reason = request.reason();
-  absl::StatusOr<MigrationController::Changed> changed = controller_.SetShare(change);
-  if (!changed.ok()) return changed.status();
-  ToProto(*changed->table, *response.mutable_migration());
-  response.set_previous_v2_ppm(changed->previous.ppm());
-  return absl::OkStatus();
+  return change;
 }
 
 }  // namespace ringshift

@@ -1,12 +1,18 @@
 // ringshift.v1.MigrationService, as its proto describes it.
 //
-// Thread safety: thread-safe. A change waits for the disk in the handler: few are made, and the
-// calls of edge services are on another server.
+// Thread safety: thread-safe. No handler waits: a change is made by a ChangeQueue, and its call
+// ends from there.
 #ifndef RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 #define RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 
+#include <chrono>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "migration/store.h"
 #include "ringshift/v1/migration.grpc.pb.h"
 #include "routing/routing_directory.h"
+#include "server/change_queue.h"
 #include "server/lifecycle.h"
 #include "server/migration_controller.h"
 
@@ -21,7 +27,12 @@ class MigrationService final : public v1::MigrationService::CallbackService {
   // All three outlive this object.
   MigrationService(const Lifecycle& lifecycle, const RoutingDirectory& directory,
                    MigrationController& controller)
-      : lifecycle_(lifecycle), directory_(directory), controller_(controller) {}
+      : lifecycle_(lifecycle), directory_(directory), changes_(controller) {}
+
+  // Those of ChangeQueue::Stop. The server's Shutdown waits for calls that are still in the queue.
+  bool StopChanges(std::chrono::steady_clock::time_point deadline) {
+    return changes_.Stop(deadline);
+  }
 
   grpc::ServerUnaryReactor* GetMigration(grpc::CallbackServerContext* context,
                                          const v1::GetMigrationRequest* request,
@@ -38,13 +49,13 @@ class MigrationService final : public v1::MigrationService::CallbackService {
                    v1::GetMigrationResponse& response) const;
   absl::Status List(const v1::ListMigrationsRequest& request,
                     v1::ListMigrationsResponse& response) const;
-  // `peer` is where the call came from.
-  absl::Status Set(const v1::SetMigrationRequest& request, const std::string& peer,
-                   v1::SetMigrationResponse& response);
+  // What the request asks for. `peer` is where the call came from.
+  absl::StatusOr<ShareChange> ToChange(const v1::SetMigrationRequest& request,
+                                       const std::string& peer) const;
 
   const Lifecycle& lifecycle_;
   const RoutingDirectory& directory_;
-  MigrationController& controller_;
+  ChangeQueue changes_;
 };
 
 }  // namespace ringshift

@@ -11,12 +11,16 @@ constexpr std::string_view kStoreScheme = "sqlite:";
 constexpr std::string_view kFooter = R"(
 Ports
   public  gRPC for edge services: RoutingService, health, reflection
-  admin   gRPC for operators: MigrationService, health; keep it on loopback, it has no authentication
+  admin   gRPC for operators: MigrationService, health, reflection; keep it on loopback, it has no
+          authentication
   http    GET /metrics, /healthz, /readyz; it changes nothing
 Port 0 lets the system choose; the log line msg="listening" names the ports.
 
 Exit codes
-  0  stopped by SIGTERM or SIGINT    1  could not start    2  unusable flags
+  0             stopped by SIGTERM or SIGINT
+  1             could not start
+  2             unusable flags
+  128 + signal  ended at once, without waiting for calls, by a second SIGTERM or SIGINT
 
 Example
   ringshiftd --topology=/etc/ringshift/topology.yaml --store=sqlite:/var/lib/ringshift/state.db)";

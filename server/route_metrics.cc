@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "server/status.h"
-
 namespace ringshift {
 namespace {
 
@@ -34,7 +32,6 @@ std::map<std::string, DataCenterRouteMetrics, std::less<>> MakeCounters(
   for (const DataCenterSpec& data_center : data_centers) {
     counters.try_emplace(data_center.name, PoolNames(data_center), data_center.v1.has_value());
   }
-  // A data center of this name shares its error series with the unknown ones.
   counters.try_emplace(std::string(RouteMetrics::kOther), std::vector<std::string>{}, false);
   return counters;
 }
@@ -73,6 +70,12 @@ void RouteMetrics::ObserveRoute(std::chrono::nanoseconds duration) {
   durations_.Add(kDurationSum, static_cast<std::uint64_t>(nanoseconds));
 }
 
+std::uint64_t RouteMetrics::RouteCalls() const {
+  std::uint64_t calls = 0;
+  for (std::size_t bucket = 0; bucket < kDurationSum; ++bucket) calls += durations_.Sum(bucket);
+  return calls;
+}
+
 void RouteMetrics::Collect(MetricFamilies& families) const {
   prometheus::MetricFamily routes =
       MakeFamily(prometheus::MetricType::Counter, "ringshift_routes_total",
@@ -97,7 +100,7 @@ void RouteMetrics::Collect(MetricFamilies& families) const {
       const bool foreseen =
           std::find(kRouteErrors.begin(), kRouteErrors.end(), code) != kRouteErrors.end();
       if (!foreseen && count == 0) continue;
-      AddCounter(errors, {{"data_center", name}, {"code", std::string(StatusCodeName(code))}},
+      AddCounter(errors, {{"data_center", name}, {"code", absl::StatusCodeToString(code)}},
                  static_cast<double>(count));
     }
   }

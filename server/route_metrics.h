@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -60,6 +61,9 @@ class RouteMetrics {
 
   // How long a Route call took within the handler.
   void ObserveRoute(std::chrono::nanoseconds duration);
+
+  // How many calls were observed so far.
+  std::uint64_t RouteCalls() const;
 
   // Appends ringshift_routes_total, ringshift_route_errors_total, ringshift_route_duration_seconds.
   // Every series that can be foreseen is there from the start, at 0.

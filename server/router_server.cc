@@ -6,7 +6,9 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +22,17 @@ namespace {
 
 constexpr const char* kPublicService = v1::RoutingService::service_full_name();
 constexpr const char* kAdminService = v1::MigrationService::service_full_name();
+
+// A draining router answers until no call has come for kQuiet, or kDrainTime is over; then it
+// refuses until none has come for kQuietWhileRefusing, or kRefuseTime is over.
+constexpr std::chrono::milliseconds kQuiet{250};
+constexpr std::chrono::milliseconds kDrainTime{2000};
+constexpr std::chrono::milliseconds kQuietWhileRefusing{100};
+constexpr std::chrono::milliseconds kRefuseTime{1000};
+
+constexpr const char* kPublicFlag = "--public-address";
+constexpr const char* kAdminFlag = "--admin-address";
+constexpr const char* kHttpFlag = "--http-address";
 
 std::string FormatSeconds(std::chrono::duration<double> duration) {
   char text[32];
@@ -39,6 +52,38 @@ absl::Status Select(const std::vector<std::string>& names, Topology& topology) {
   std::erase_if(topology.data_centers, [&names](const DataCenterSpec& spec) {
     return std::find(names.begin(), names.end(), spec.name) == names.end();
   });
+  return absl::OkStatus();
+}
+
+// The error of a listener, with its flag.
+absl::Status Annotate(std::string_view flag, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::string_view(std::string(flag) + ": " + std::string(status.message())));
+}
+
+// Whether two listeners would want one port.
+bool Collide(const ListenAddress& a, const ListenAddress& b) {
+  const auto is_any = [](const ListenAddress& address) {
+    return address.host == "0.0.0.0" || address.host == "::";
+  };
+  return a.port != 0 && a.port == b.port && (a.host == b.host || is_any(a) || is_any(b));
+}
+
+// Whether all three listeners could have their addresses now.
+absl::Status CheckAddresses(const RouterOptions& options) {
+  const std::pair<std::string, const ListenAddress&> listeners[] = {
+      {kPublicFlag, options.public_address},
+      {kAdminFlag, options.admin_address},
+      {kHttpFlag, options.http_address}};
+  for (const auto& [flag, address] : listeners) {
+    for (const auto& [other_flag, other] : listeners) {
+      if (flag == other_flag) break;
+      if (!Collide(address, other)) continue;
+      return absl::InvalidArgumentError(other_flag + "=" + other.ToString() + " and " + flag + "=" +
+                                        address.ToString() + " are one port; choose another");
+    }
+    if (absl::Status free = CheckFree(address); !free.ok()) return Annotate(flag, free);
+  }
   return absl::OkStatus();
 }
 
@@ -92,6 +137,8 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Start(const RouterOp
     return selected;
   }
 
+  // Before the store is made: it is new only once.
+  if (absl::Status free = CheckAddresses(options); !free.ok()) return free;
   absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(options.sqlite_path);
   if (!store.ok()) return store.status();
   if ((*store)->created()) {
@@ -123,26 +170,25 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
   grpc::EnableDefaultHealthCheckService(true);
   if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
-  const auto annotate = [](std::string_view flag, const absl::Status& status) {
-    return absl::Status(
-        status.code(), absl::string_view(std::string(flag) + ": " + std::string(status.message())));
-  };
   ListenAddress public_address = options.public_address;
   absl::StatusOr<std::unique_ptr<grpc::Server>> public_server =
       StartGrpcServer(routing_service_, kPublicService, public_address);
-  if (!public_server.ok()) return annotate("--public-address", public_server.status());
+  if (!public_server.ok()) return Annotate(kPublicFlag, public_server.status());
   public_server_ = *std::move(public_server);
 
   ListenAddress admin_address = options.admin_address;
   absl::StatusOr<std::unique_ptr<grpc::Server>> admin_server =
       StartGrpcServer(migration_service_, kAdminService, admin_address);
-  if (!admin_server.ok()) return annotate("--admin-address", admin_server.status());
+  if (!admin_server.ok()) return Annotate(kAdminFlag, admin_server.status());
   admin_server_ = *std::move(admin_server);
 
   absl::StatusOr<std::unique_ptr<HttpServer>> http_server = HttpServer::Start(
-      options.http_address, {[this] { return metrics_.ToText(); },
+      options.http_address, {[this]() -> std::optional<std::string> {
+                               if (lifecycle_.phase() == Phase::kStarting) return std::nullopt;
+                               return metrics_.ToText();
+                             },
                              [this] { return lifecycle_.phase() == Phase::kServing; }});
-  if (!http_server.ok()) return annotate("--http-address", http_server.status());
+  if (!http_server.ok()) return Annotate(kHttpFlag, http_server.status());
   http_server_ = *std::move(http_server);
 
   LogInfo("listening", {{"public", public_address.ToString()},
@@ -172,16 +218,46 @@ absl::Status RouterServer::BuildAndServe() {
   return absl::OkStatus();
 }
 
-bool RouterServer::Stop(std::chrono::milliseconds grace) {
+void RouterServer::Drain() {
   SetHealth(false);
+  // gRPC cancels what arrives while a server shuts down, so that begins only when nothing arrives
+  // any more: when clients have seen NOT_SERVING, or have been refused for a while.
+  if (!WaitUntilQuiet(kQuiet, kDrainTime)) {
+    lifecycle_.StartRefusing();
+    WaitUntilQuiet(kQuietWhileRefusing, kRefuseTime);
+  }
+}
+
+bool RouterServer::WaitUntilQuiet(std::chrono::milliseconds quiet,
+                                  std::chrono::milliseconds limit) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPoll{10};
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last_call = start;
+  std::uint64_t calls = route_metrics_.RouteCalls();
+  for (;;) {
+    std::this_thread::sleep_for(kPoll);
+    const Clock::time_point now = Clock::now();
+    if (const std::uint64_t calls_now = route_metrics_.RouteCalls(); calls_now != calls) {
+      calls = calls_now;
+      last_call = now;
+    }
+    if (now - last_call >= quiet) return true;
+    if (now - start >= limit) return false;
+  }
+}
+
+bool RouterServer::Stop(std::chrono::milliseconds grace) {
   const auto deadline = std::chrono::system_clock::now() + grace;
   const auto steady_deadline = std::chrono::steady_clock::now() + grace;
   std::thread admin([this, deadline] {
     if (admin_server_ != nullptr) admin_server_->Shutdown(deadline);
   });
   if (public_server_ != nullptr) public_server_->Shutdown(deadline);
+  const bool changes_ended = migration_service_.StopChanges(steady_deadline);
   admin.join();
-  return http_server_ == nullptr || http_server_->Stop(steady_deadline);
+  if (http_server_ != nullptr) http_server_->Stop(steady_deadline);
+  return changes_ended;
 }
 
 void RouterServer::SetHealth(bool serving) {

@@ -37,8 +37,9 @@ class RouterServer {
   // Loads the topology, opens the store and listens. Until BuildAndServe, health is NOT_SERVING,
   // /readyz is 503, and every call is refused with UNAVAILABLE. `lifecycle` outlives the server.
   //
-  // Errors: those of LoadTopologyFile, SqliteStore::Open and CheckFree; NOT_FOUND for a data center
-  // in `options` that the topology does not have.
+  // Errors: those of LoadTopologyFile, CheckFree and SqliteStore::Open; NOT_FOUND for a data center
+  // in `options` that the topology does not have; INVALID_ARGUMENT for two listeners on one port. A
+  // store is made only where the ports were free.
   static absl::StatusOr<std::unique_ptr<RouterServer>> Start(const RouterOptions& options,
                                                              Lifecycle& lifecycle);
   // Stops at once.
@@ -48,9 +49,14 @@ class RouterServer {
   // the router never answers anything.
   absl::Status BuildAndServe();
 
-  // Says NOT_SERVING, lets calls finish for `grace`, cancels those that have not (an open health
-  // Watch never does), and closes the listeners. Idle, it takes no time. False if a client still
-  // held a connection to the HTTP port; destroying the server would wait for it.
+  // Says NOT_SERVING and goes on answering until calls cease, but not for more than 2 s; then
+  // refuses them with UNAVAILABLE until they cease, but not for more than 1 s. Idle, it takes 0.25
+  // s.
+  void Drain();
+
+  // Lets calls finish for `grace`, ends those that have not (an open health Watch
+  // never does), and closes the listeners. Idle, it takes no time. False if a change of a migration
+  // still waits for the store then; destroying the server would wait for it.
   bool Stop(std::chrono::milliseconds grace);
 
  private:
@@ -58,6 +64,8 @@ class RouterServer {
 
   absl::Status Listen(const RouterOptions& options);
   void SetHealth(bool serving);
+  // False if there was no time of `quiet` without a routing call within `limit`.
+  bool WaitUntilQuiet(std::chrono::milliseconds quiet, std::chrono::milliseconds limit);
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Topology topology_;

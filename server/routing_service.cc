@@ -43,7 +43,7 @@ grpc::ServerUnaryReactor* RoutingService::Route(grpc::CallbackServerContext* con
 absl::Status RoutingService::Answer(const v1::RouteRequest& request,
                                     DataCenterRouteMetrics& metrics,
                                     v1::RouteResponse& response) const {
-  if (absl::Status started = lifecycle_.CheckStarted(); !started.ok()) return started;
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
   if (request.data_center().empty()) {
     return absl::InvalidArgumentError("data_center is empty: name the data center");
   }

@@ -6,8 +6,7 @@
 namespace ringshift {
 
 ShardedCounters::ShardedCounters(std::size_t size)
-    : size_(size),
-      lines_per_row_((size + kCellsPerLine - 1) / kCellsPerLine),
+    : lines_per_row_((size + kCellsPerLine - 1) / kCellsPerLine),
       lines_(RowCount() * lines_per_row_) {}
 
 std::uint64_t ShardedCounters::Sum(std::size_t index) const {

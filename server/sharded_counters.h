@@ -20,13 +20,11 @@ class ShardedCounters {
   // `size` counters, all 0.
   explicit ShardedCounters(std::size_t size);
 
-  // REQUIRES: index < size()
+  // REQUIRES: index < size
   void Add(std::size_t index, std::uint64_t amount) {
     cell(ThisThreadsRow(), index).fetch_add(amount, std::memory_order_relaxed);
   }
   std::uint64_t Sum(std::size_t index) const;
-
-  std::size_t size() const { return size_; }
 
  private:
   using Cell = std::atomic<std::uint64_t>;
@@ -42,7 +40,6 @@ class ShardedCounters {
     return lines_[row * lines_per_row_ + index / kCellsPerLine].cells[index % kCellsPerLine];
   }
 
-  const std::size_t size_;
   const std::size_t lines_per_row_;
   std::vector<Line> lines_;
 };

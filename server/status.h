@@ -7,7 +7,6 @@
 #include <grpcpp/support/status.h>
 
 #include <cstddef>
-#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -19,9 +18,6 @@ inline constexpr std::size_t kMaxStatusMessageBytes = 2048;
 
 // The same code, and the message, cut to kMaxStatusMessageBytes.
 grpc::Status ToGrpcStatus(const absl::Status& status);
-
-// The code as it appears in labels: "OK", "INVALID_ARGUMENT", ...
-std::string_view StatusCodeName(absl::StatusCode code);
 
 }  // namespace ringshift
 

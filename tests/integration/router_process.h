@@ -37,6 +37,8 @@ class RouterProcess {
   const std::string& admin_address() const { return admin_address_; }
   const std::string& http_address() const { return http_address_; }
 
+  int http_port() const { return std::stoi(http_address_.substr(http_address_.rfind(':') + 1)); }
+
   // A new connection each time.
   std::shared_ptr<grpc::Channel> PublicChannel() const { return NewChannel(public_address_); }
   std::shared_ptr<grpc::Channel> AdminChannel() const { return NewChannel(admin_address_); }

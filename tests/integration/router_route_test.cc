@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -205,8 +208,8 @@ TEST_F(RouteTest, OneKeyHasOneAnswerFromEveryThread) {
   EXPECT_THAT(differing, ::testing::Each(0));
 }
 
-TEST_F(RouteTest, TheOrderOfTheTopologyChangesNoAnswer) {
-  // The lines of the nodes of `ams`, backwards.
+// SmallTopology with the nodes of `ams` in the order that `shuffle` gives their lines.
+std::string Shuffled(const std::function<void(std::vector<std::string>&)>& shuffle) {
   std::string yaml = SmallTopology();
   const std::size_t begin = yaml.find("      - {name: cache-0");
   const std::size_t end = yaml.find("    pools:");
@@ -216,22 +219,66 @@ TEST_F(RouteTest, TheOrderOfTheTopologyChangesNoAnswer) {
     lines.push_back(yaml.substr(at, next - at));
     at = next;
   }
-  ASSERT_EQ(lines.size(), 10);
-  std::reverse(lines.begin(), lines.end());
-  std::string backwards;
-  for (const std::string& line : lines) backwards += line;
-  yaml.replace(begin, end - begin, backwards);
+  EXPECT_EQ(lines.size(), 10);
+  shuffle(lines);
+  std::string shuffled;
+  for (const std::string& line : lines) shuffled += line;
+  return yaml.replace(begin, end - begin, shuffled);
+}
 
-  RouterProcess other(dir_.Write("shuffled.yaml", yaml), dir_.File("other.db"));
-  other.WaitUntilReady();
-  const auto other_routing = v1::RoutingService::NewStub(other.PublicChannel());
-  for (int i = 0; i < 1000; ++i) {
-    const v1::RouteRequest request = Request("ams", MakeKey(i), i % 2 == 0 ? "" : "fedramp", 3);
+TEST(FleetTest, EveryRouterGivesTheSameAnswersWhateverTheOrderOfItsTopology) {
+  const TempDir dir;
+  const std::string topologies[] = {
+      dir.Write("0.yaml", SmallTopology()),
+      dir.Write("1.yaml", Shuffled([](auto& lines) { std::reverse(lines.begin(), lines.end()); })),
+      dir.Write("2.yaml", Shuffled([](auto& lines) {
+                  std::shuffle(lines.begin(), lines.end(), std::mt19937(7));
+                }))};
+  const auto start = [&](int i) {
+    const std::string n = std::to_string(i);
+    return std::make_unique<RouterProcess>(topologies[i], dir.File(n + ".db"));
+  };
+  const auto answers = [](RouterProcess& router) {
+    router.WaitUntilReady();
+    const auto routing = v1::RoutingService::NewStub(router.PublicChannel());
+    std::vector<std::string> all;
+    for (int i = 0; i < 1000; ++i) {
+      grpc::ClientContext context;
+      v1::RouteResponse response;
+      const grpc::Status status = routing->Route(
+          &context, Request("ams", MakeKey(i), i % 2 == 0 ? "" : "fedramp", 3), &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      all.push_back(response.DebugString());
+    }
+    return all;
+  };
+
+  std::vector<std::unique_ptr<RouterProcess>> routers;
+  std::vector<std::vector<std::string>> before;
+  for (int i = 0; i < 3; ++i) {
+    routers.push_back(start(i));
+    routers.back()->WaitUntilReady();
     grpc::ClientContext context;
-    v1::RouteResponse response;
-    ASSERT_TRUE(other_routing->Route(&context, request, &response).ok());
-    EXPECT_EQ(response.DebugString(), Answer(request).DebugString()) << i;
+    v1::SetMigrationRequest request;
+    request.set_data_center("ams");
+    request.set_v2_ppm(375'000);
+    v1::SetMigrationResponse response;
+    const auto migration = v1::MigrationService::NewStub(routers.back()->AdminChannel());
+    ASSERT_TRUE(migration->SetMigration(&context, request, &response).ok());
+    before.push_back(answers(*routers.back()));
   }
+  EXPECT_EQ(before[1], before[0]);
+  EXPECT_EQ(before[2], before[0]);
+  const auto by_v2 = std::count_if(before[0].begin(), before[0].end(), [](const auto& answer) {
+    return answer.find("RING_VERSION_V2") != std::string::npos;
+  });
+  EXPECT_GT(by_v2, 300);
+  EXPECT_LT(by_v2, 450);
+
+  routers[1]->process().Signal(SIGKILL);
+  ASSERT_TRUE(routers[1]->process().WaitForExit());
+  routers[1] = start(1);
+  EXPECT_EQ(answers(*routers[1]), before[0]);
 }
 
 }  // namespace

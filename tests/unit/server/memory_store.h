@@ -1,6 +1,7 @@
-// A MigrationStore in memory that can be told to fail.
+// A MigrationStore in memory that can be told to fail, or to block.
 //
-// Thread safety: thread-compatible, unlike a real one: the controller serialises its writes.
+// Thread safety: thread-compatible, unlike a real one: the controller serialises its writes. Block,
+// Unblock and WaitUntilBlocked may be called meanwhile.
 #ifndef RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
 #define RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
 
@@ -9,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "migration/decision.h"
 #include "migration/store.h"
 
@@ -18,6 +20,15 @@ class MemoryStore final : public MigrationStore {
  public:
   // Every later call fails with `status`, unless it is OK.
   void FailWith(absl::Status status) { status_ = std::move(status); }
+
+  // From Block to Unblock SetShare does not return.
+  void Block() { SetBlocked(true); }
+  void Unblock() { SetBlocked(false); }
+  // Returns when a SetShare waits for Unblock.
+  void WaitUntilBlocked() {
+    const absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&waits_));
+  }
 
   absl::StatusOr<std::vector<Migration>> Load() override {
     if (!status_.ok()) return status_;
@@ -37,6 +48,13 @@ class MemoryStore final : public MigrationStore {
   }
 
   absl::StatusOr<Migration> SetShare(const ShareChange& change) override {
+    {
+      const absl::MutexLock lock(&mutex_);
+      waits_ = blocked_;
+      mutex_.Await(absl::Condition(
+          +[](bool* blocked) { return !*blocked; }, &blocked_));
+      waits_ = false;
+    }
     if (!status_.ok()) return status_;
     Migration& migration = migrations_.at(change.data_center);
     if (change.expected_revision && *change.expected_revision != migration.revision) {
@@ -56,6 +74,14 @@ class MemoryStore final : public MigrationStore {
   }
 
  private:
+  void SetBlocked(bool blocked) {
+    const absl::MutexLock lock(&mutex_);
+    blocked_ = blocked;
+  }
+
+  absl::Mutex mutex_;
+  bool blocked_ = false;  // guarded by mutex_
+  bool waits_ = false;    // guarded by mutex_
   absl::Status status_;
   std::int64_t revision_ = 0;
   std::map<std::string, Migration> migrations_;

@@ -8,34 +8,23 @@
 #include <thread>
 #include <vector>
 
-#include "server/migration_controller.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/server/memory_store.h"
-#include "tests/unit/server/small_topology.h"
+#include "tests/unit/server/small_router.h"
 
 namespace ringshift {
 namespace {
 
 using ::ringshift::testing::Built;
 using ::ringshift::testing::IsOk;
-using ::ringshift::testing::MemoryStore;
 using ::ringshift::testing::SmallDataCenter;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class MetricsTest : public ::testing::Test {
+class MetricsTest : public testing::SmallRouterTest {
  protected:
-  void Adopt() {
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("ams"))), IsOk());
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("new", /*has_v1=*/false))), IsOk());
-  }
-
-  RoutingDirectory directory_;
   RouteMetrics routes_{{SmallDataCenter("ams"), SmallDataCenter("new", /*has_v1=*/false)}};
   RouterMetrics metrics_{directory_, routes_};
-  MemoryStore store_;
-  MigrationController controller_{store_, directory_};
 };
 
 TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
@@ -122,6 +111,24 @@ TEST_F(MetricsTest, ADurationIsInTheBucketWhoseBoundItEquals) {
                     HasSubstr(bucket + "\"+Inf\"} 3\n")));
 }
 
+TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
+  DataCenterSpec fleet = SmallDataCenter("fleet");
+  fleet.nodes.clear();
+  for (int i = 1; i <= 254; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.address = "10.0.0." + std::to_string(i) + ":443";
+    node.weight = 10;
+    fleet.nodes.push_back(node);
+  }
+  ASSERT_THAT(controller_.Adopt(Built(fleet)), IsOk());
+  EXPECT_THAT(
+      metrics_.ToText(),
+      AllOf(
+          HasSubstr("ringshift_ring_points{data_center=\"fleet\",ring_version=\"v1\"} 406400\n"),
+          HasSubstr("ringshift_ring_collisions{data_center=\"fleet\",ring_version=\"v1\"} 16\n")));
+}
+
 TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
   const std::size_t before = metrics_.Collect()[1].metric.size();
   for (int i = 0; i < 1000; ++i) {
@@ -131,21 +138,6 @@ TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
   EXPECT_THAT(
       metrics_.ToText(),
       HasSubstr("ringshift_route_errors_total{data_center=\"other\",code=\"NOT_FOUND\"} 1000\n"));
-}
-
-TEST_F(MetricsTest, ADataCenterCalledOtherDoesNotRepeatASeries) {
-  RouteMetrics routes({SmallDataCenter("other")});
-  routes.Of("other").CountError(absl::StatusCode::kNotFound);
-  routes.Of("unknown").CountError(absl::StatusCode::kNotFound);
-  MetricFamilies families;
-  routes.Collect(families);
-  int series = 0;
-  for (const prometheus::ClientMetric& metric : families[1].metric) {
-    if (metric.label[1].value != "NOT_FOUND") continue;
-    ++series;
-    EXPECT_EQ(metric.counter.value, 2);
-  }
-  EXPECT_EQ(series, 1);
 }
 
 TEST_F(MetricsTest, AnUnforeseenCodeAppearsOnceItHappened) {

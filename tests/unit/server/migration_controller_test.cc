@@ -6,45 +6,27 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/server/memory_store.h"
-#include "tests/unit/server/small_topology.h"
+#include "tests/unit/server/small_router.h"
 
 namespace ringshift {
 namespace {
 
 using ::ringshift::testing::Built;
+using ::ringshift::testing::ChangeTo;
 using ::ringshift::testing::IsOk;
-using ::ringshift::testing::MemoryStore;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class MigrationControllerTest : public ::testing::Test {
+class MigrationControllerTest : public testing::SmallRouterTest {
  protected:
-  void SetUp() override {
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("ams"))), IsOk());
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("new", /*has_v1=*/false))), IsOk());
-  }
-
-  std::shared_ptr<const RoutingTable> Table(std::string_view name) {
-    return directory_.Find(name).value();
-  }
-
-  MemoryStore store_;
-  RoutingDirectory directory_;
-  MigrationController controller_{store_, directory_};
+  void SetUp() override { Adopt(); }
 };
-
-ShareChange ChangeTo(std::int64_t ppm, std::optional<std::int64_t> expected_revision = {}) {
-  return {"ams", Share::FromPpm(ppm).value(), expected_revision, "me", "because"};
-}
 
 TEST_F(MigrationControllerTest, ANewDataCenterHasItsNameAsSaltAndShareZero) {
   EXPECT_EQ(Table("ams")->migration().salt, "ams");

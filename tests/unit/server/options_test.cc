@@ -87,7 +87,8 @@ TEST(OptionsTest, HelpAndVersionEndWell) {
   ASSERT_TRUE(std::holds_alternative<EarlyExit>(help));
   EXPECT_EQ(std::get<EarlyExit>(help).exit_code, 0);
   EXPECT_THAT(std::get<EarlyExit>(help).text,
-              AllOf(HasSubstr("Example"), HasSubstr("--topology"), HasSubstr("0.0.0.0:7400")));
+              AllOf(HasSubstr("Example"), HasSubstr("--topology"), HasSubstr("0.0.0.0:7400"),
+                    HasSubstr("MigrationService, health, reflection"), HasSubstr("128 + signal")));
   const auto version = Parse({"--version"});
   ASSERT_TRUE(std::holds_alternative<EarlyExit>(version));
   EXPECT_EQ(std::get<EarlyExit>(version).exit_code, 0);
@@ -107,6 +108,11 @@ TEST(ListenAddressTest, OnlyLoopbackAddressesAreLoopback) {
   EXPECT_TRUE((ListenAddress{"127.0.0.1", 1}).IsLoopback());
   EXPECT_TRUE((ListenAddress{"::1", 1}).IsLoopback());
   EXPECT_TRUE((ListenAddress{"localhost", 1}).IsLoopback());
+  EXPECT_TRUE((ListenAddress{"127.255.255.254", 1}).IsLoopback());
+  EXPECT_TRUE((ListenAddress{"0:0::1", 1}).IsLoopback());
+  EXPECT_FALSE((ListenAddress{"127.evil.example", 1}).IsLoopback());
+  EXPECT_FALSE((ListenAddress{"127.0.0.1.example", 1}).IsLoopback());
+  EXPECT_FALSE((ListenAddress{"::", 1}).IsLoopback());
   EXPECT_FALSE((ListenAddress{"0.0.0.0", 1}).IsLoopback());
   EXPECT_FALSE((ListenAddress{"10.0.0.1", 1}).IsLoopback());
 }

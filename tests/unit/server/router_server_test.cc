@@ -91,7 +91,7 @@ TEST_F(RouterServerTest, UntilRingsAndStateAreThereItSaysSoAndAnswersNothing) {
   }
   EXPECT_EQ(http_->Get("/readyz")->status, 503);
   EXPECT_EQ(http_->Get("/healthz")->status, 200);
-  EXPECT_EQ(http_->Get("/metrics")->status, 200);
+  EXPECT_EQ(http_->Get("/metrics")->status, 503);
 
   EXPECT_EQ(Route("ams").error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(Route("ams").error_message(), HasSubstr("the router is starting"));
@@ -144,17 +144,17 @@ TEST_F(RouterServerTest, ADataCenterThatTheTopologyLacksIsRefused) {
 
 TEST(LifecycleTest, ItOnlyMovesForward) {
   Lifecycle lifecycle;
-  EXPECT_THAT(lifecycle.CheckStarted(),
+  EXPECT_THAT(lifecycle.CheckAnswering(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("starting")));
   EXPECT_FALSE(lifecycle.StartDraining());
   EXPECT_EQ(lifecycle.phase(), Phase::kStarting);
   EXPECT_TRUE(lifecycle.StartServing());
-  EXPECT_THAT(lifecycle.CheckStarted(), IsOk());
+  EXPECT_THAT(lifecycle.CheckAnswering(), IsOk());
   EXPECT_TRUE(lifecycle.StartDraining());
   EXPECT_FALSE(lifecycle.StartDraining());
   EXPECT_FALSE(lifecycle.StartServing());
   lifecycle.WaitUntilDraining();
-  EXPECT_THAT(lifecycle.CheckStarted(), IsOk());
+  EXPECT_THAT(lifecycle.CheckAnswering(), IsOk());
   EXPECT_EQ(lifecycle.phase(), Phase::kDraining);
 }
 

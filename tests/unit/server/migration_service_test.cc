@@ -1,0 +1,236 @@
+// The services beside each other while the store is slow. What each of them answers is tested with
+// a real router.
+#include "server/migration_service.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_interceptor.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "server/route_metrics.h"
+#include "server/routing_service.h"
+#include "tests/unit/server/small_router.h"
+
+namespace ringshift {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Far above what a loaded machine needs.
+constexpr std::chrono::seconds kPatience{60};
+
+// Counts the calls of a server of which the server knows that they are over.
+class EndedCalls {
+ public:
+  void WaitFor(int count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto reached = [this, count] { return count_ >= count; };
+    mutex_.Await(absl::Condition(&reached));
+  }
+
+  using Creators =
+      std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
+  Creators MakeCreators() {
+    Creators creators;
+    creators.push_back(std::make_unique<Factory>(*this));
+    return creators;
+  }
+
+ private:
+  class Interceptor final : public grpc::experimental::Interceptor {
+   public:
+    explicit Interceptor(EndedCalls& ended) : ended_(ended) {}
+    void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+      if (methods->QueryInterceptionHookPoint(
+              grpc::experimental::InterceptionHookPoints::POST_RECV_CLOSE)) {
+        const absl::MutexLock lock(&ended_.mutex_);
+        ++ended_.count_;
+      }
+      methods->Proceed();
+    }
+
+   private:
+    EndedCalls& ended_;
+  };
+
+  class Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+   public:
+    explicit Factory(EndedCalls& ended) : ended_(ended) {}
+    grpc::experimental::Interceptor* CreateServerInterceptor(
+        grpc::experimental::ServerRpcInfo*) override {
+      return new Interceptor(ended_);
+    }
+
+   private:
+    EndedCalls& ended_;
+  };
+
+  absl::Mutex mutex_;
+  int count_ = 0;  // guarded by mutex_
+};
+
+class MigrationServiceTest : public testing::SmallRouterTest {
+ protected:
+  void SetUp() override {
+    Adopt();
+    lifecycle_.StartServing();
+    public_server_ = Serve(routing_service_, {}, public_);
+    admin_server_ = Serve(migration_service_, admin_ended_.MakeCreators(), admin_);
+  }
+  void TearDown() override {
+    store_.Unblock();
+    migration_service_.StopChanges(std::chrono::steady_clock::now() + kPatience);
+    public_server_->Shutdown();
+    admin_server_->Shutdown();
+    done_.Shutdown();
+    void* tag = nullptr;
+    for (bool ok = false; done_.Next(&tag, &ok);) {
+    }
+  }
+
+  static std::unique_ptr<grpc::Server> Serve(grpc::Service& service, EndedCalls::Creators creators,
+                                             std::shared_ptr<grpc::Channel>& channel) {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service);
+    builder.experimental().SetInterceptorCreators(std::move(creators));
+    std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+                                  grpc::InsecureChannelCredentials());
+    return server;
+  }
+
+  // A SetMigration under way.
+  struct Call {
+    int ppm = 0;
+    grpc::ClientContext context;
+    v1::SetMigrationResponse response;
+    grpc::Status status;
+    bool done = false;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::SetMigrationResponse>> reader;
+  };
+
+  Call& StartChange(int ppm) {
+    Call& call = calls_.emplace_back();
+    call.ppm = ppm;
+    call.context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::SetMigrationRequest request;
+    request.set_data_center("ams");
+    request.set_v2_ppm(ppm);
+    call.reader =
+        v1::MigrationService::NewStub(admin_)->AsyncSetMigration(&call.context, request, &done_);
+    call.reader->Finish(&call.response, &call.status, &call);
+    return call;
+  }
+
+  // The next call to end; waits for it.
+  const Call& NextDone() {
+    void* tag = nullptr;
+    bool ok = false;
+    done_.Next(&tag, &ok);
+    Call& call = *static_cast<Call*>(tag);
+    call.done = true;
+    return call;
+  }
+
+  // Starts one change more than the router holds while one, to 1 ppm, is being made, and returns
+  // the one that was refused. The others, of which each has a share of its own, are all in the
+  // router then.
+  const Call& Fill() {
+    store_.Block();
+    StartChange(1);
+    store_.WaitUntilBlocked();
+    for (int i = 0; i <= static_cast<int>(ChangeQueue::kMaxWaiting); ++i) StartChange(1000 + i);
+    return NextDone();
+  }
+
+  static grpc::Status Route(const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::RouteRequest request;
+    request.set_data_center("ams");
+    request.set_key("key");
+    v1::RouteResponse response;
+    return v1::RoutingService::NewStub(channel)->Route(&context, request, &response);
+  }
+
+  static grpc::Status Get(const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::GetMigrationRequest request;
+    request.set_data_center("ams");
+    v1::GetMigrationResponse response;
+    return v1::MigrationService::NewStub(channel)->GetMigration(&context, request, &response);
+  }
+
+  Lifecycle lifecycle_;
+  RouteMetrics metrics_{{testing::SmallDataCenter("ams")}};
+  RoutingService routing_service_{lifecycle_, directory_, metrics_};
+  MigrationService migration_service_{lifecycle_, directory_, controller_};
+  EndedCalls admin_ended_;
+  std::shared_ptr<grpc::Channel> public_;
+  std::shared_ptr<grpc::Channel> admin_;
+  std::unique_ptr<grpc::Server> public_server_;
+  std::unique_ptr<grpc::Server> admin_server_;
+  grpc::CompletionQueue done_;
+  std::deque<Call> calls_;
+};
+
+TEST_F(MigrationServiceTest, NothingWaitsForChangesThatWaitForTheStore) {
+  const Call& refused = Fill();
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("64 changes are waiting"));
+  EXPECT_TRUE(Route(public_).ok());
+  EXPECT_TRUE(Get(admin_).ok());
+
+  store_.Unblock();
+  for (std::size_t i = 1; i < calls_.size(); ++i) {
+    const Call& call = NextDone();
+    ASSERT_TRUE(call.status.ok()) << call.status.error_message();
+    EXPECT_EQ(call.response.migration().v2_ppm(), call.ppm);
+  }
+}
+
+TEST_F(MigrationServiceTest, AChangeThatIsCancelledBeforeItsTurnIsNotMade) {
+  Fill();
+  Call& cancelled = calls_[1].done ? calls_[2] : calls_[1];
+  cancelled.context.TryCancel();
+  EXPECT_EQ(&NextDone(), &cancelled);
+  EXPECT_EQ(cancelled.status.error_code(), grpc::StatusCode::CANCELLED);
+  admin_ended_.WaitFor(2);  // the refused one and this one
+
+  store_.Unblock();
+  for (std::size_t i = 2; i < calls_.size(); ++i) {
+    const Call& call = NextDone();
+    ASSERT_TRUE(call.status.ok()) << call.status.error_message();
+    EXPECT_NE(call.response.previous_v2_ppm(), cancelled.ppm);
+  }
+  EXPECT_NE(Table("ams")->share().ppm(), cancelled.ppm);
+}
+
+TEST_F(MigrationServiceTest, TheEndOfTheRouterDoesNotWaitForTheStore) {
+  Fill();
+  EXPECT_FALSE(migration_service_.StopChanges(std::chrono::steady_clock::now()));
+  admin_server_->Shutdown();
+  for (std::size_t i = 1; i < calls_.size(); ++i) {
+    const Call& call = NextDone();
+    EXPECT_EQ(call.status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_THAT(call.status.error_message(), HasSubstr("the router is stopping"));
+  }
+}
+
+}  // namespace
+}  // namespace ringshift
