@@ -231,13 +231,13 @@ TEST_F(StartStopTest, CallsAreAnsweredWhileTheRouterDrainsAndNoneIsCancelled) {
   HealthCall watch(router.PublicChannel(), "Watch", "");
   ASSERT_THAT(watch.Next(), Optional(Health::kServing));
 
-  constexpr int kClients = 4;
-  std::atomic<int> started = 0;
+  constexpr std::size_t kClients = 4;
+  std::atomic<std::size_t> started = 0;
   std::atomic<bool> not_serving = false;
   std::atomic<int> answered_after_not_serving = 0;
   std::vector<grpc::Status> last(kClients);
   std::vector<std::thread> clients;
-  for (int i = 0; i < kClients; ++i) {
+  for (std::size_t i = 0; i < kClients; ++i) {
     clients.emplace_back([&, i] {
       const auto stub = v1::RoutingService::NewStub(router.PublicChannel());
       v1::RouteRequest request;
