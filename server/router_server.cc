@@ -25,7 +25,7 @@ constexpr const char* kAdminService = v1::MigrationService::service_full_name();
 
 // A draining router answers until no call has come for kQuiet, or kDrainTime is over; then it
 // refuses until none has come for kQuietWhileRefusing, or kRefuseTime is over.
-constexpr std::chrono::milliseconds kQuiet{250};
+constexpr std::chrono::milliseconds kQuiet{1000};
 constexpr std::chrono::milliseconds kDrainTime{2000};
 constexpr std::chrono::milliseconds kQuietWhileRefusing{100};
 constexpr std::chrono::milliseconds kRefuseTime{1000};

@@ -50,8 +50,7 @@ class RouterServer {
   absl::Status BuildAndServe();
 
   // Says NOT_SERVING and goes on answering until calls cease, but not for more than 2 s; then
-  // refuses them with UNAVAILABLE until they cease, but not for more than 1 s. Idle, it takes 0.25
-  // s.
+  // refuses them with UNAVAILABLE until they cease, but not for more than 1 s. Idle, it takes 1 s.
   void Drain();
 
   // Lets calls finish for `grace`, ends those that have not (an open health Watch
