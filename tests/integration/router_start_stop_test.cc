@@ -333,10 +333,16 @@ TEST_F(StartStopTest, ChangesThatWaitForTheStoreHoldUpNeitherRequestsNorTheEnd) 
 
   router.process().Signal(SIGTERM);
   for (int i = 0; i < 60; ++i) EXPECT_EQ(next_code(), grpc::StatusCode::UNAVAILABLE);
-  // The store takes two seconds to give up on each of them.
+  // The store takes two seconds to give up on each change that is tried, so most are not tried.
   EXPECT_THAT(router.process().WaitForExit(std::chrono::seconds(60)), Optional(0))
       << router.process().Stderr();
-  EXPECT_THAT(router.process().Stderr(), HasSubstr("not waited for a change of a migration"));
+  const std::string log = router.process().Stderr();
+  int tried = 0;
+  for (std::size_t at = 0; (at = log.find("migration not changed", at)) != std::string::npos;
+       ++at) {
+    ++tried;
+  }
+  EXPECT_LT(tried, 10) << log;
 }
 
 TEST_F(StartStopTest, AClientThatHangsUpDoesNotEndTheRouter) {
