@@ -53,8 +53,6 @@ static_assert(sizeof(PackedPoint) == 6 && alignof(PackedPoint) == 1);
 template <typename P>
 class PointArray {
  public:
-  using Point = P;
-
   explicit PointArray(std::size_t size)
       : size_(size), points_(std::make_unique_for_overwrite<P[]>(size)) {}
 
