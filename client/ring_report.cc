@@ -21,24 +21,6 @@ std::size_t LoadClass(double load) {
   return static_cast<std::size_t>(std::distance(kLoadClasses.begin(), above)) - 1;
 }
 
-// The load and the index of every node of `eligible`.
-std::vector<std::pair<double, NodeIndex>> NodeLoads(const NodeSet& nodes, const NodeMask& eligible,
-                                                    const Ownership& ownership) {
-  std::uint64_t positions = 0;
-  std::uint64_t weight = 0;
-  std::vector<std::pair<double, NodeIndex>> loads;
-  for (NodeIndex node = 0; node < nodes.size(); ++node) {
-    if (!eligible.Contains(node)) continue;
-    positions += ownership.positions[node];
-    weight += nodes[node].weight;
-    loads.emplace_back(static_cast<double>(ownership.positions[node]) / nodes[node].weight, node);
-  }
-  for (auto& [load, node] : loads) {
-    load *= static_cast<double>(weight) / static_cast<double>(positions);
-  }
-  return loads;
-}
-
 PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& eligible) {
   const Ownership ownership = MeasureOwnership(ring, eligible);
   PoolReport report{.name = std::string(name),
@@ -49,7 +31,10 @@ PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& e
                     .max_node = "",
                     .min_node = "",
                     .nodes_by_load = {}};
-  const auto loads = NodeLoads(ring.nodes(), eligible, ownership);
+  std::vector<std::pair<double, NodeIndex>> loads;
+  for (NodeIndex node = 0; node < ring.nodes().size(); ++node) {
+    if (eligible.Contains(node)) loads.emplace_back(ownership.loads[node], node);
+  }
   if (loads.empty()) return report;
   const auto [lowest, highest] = std::minmax_element(loads.begin(), loads.end());
   report.max_node = ring.nodes()[highest->second].name;

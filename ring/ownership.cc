@@ -18,6 +18,7 @@ double NormalTail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 Ownership MeasureOwnership(const Ring& ring, const NodeMask& eligible) {
   Ownership ownership;
   ownership.positions.assign(ring.nodes().size(), 0);
+  ownership.loads.assign(ring.nodes().size(), 0);
   if (eligible.count() == 0) return ownership;
 
   // The positions after the last eligible point and up to this one are this one's node's. What is
@@ -47,6 +48,7 @@ Ownership MeasureOwnership(const Ring& ring, const NodeMask& eligible) {
                          static_cast<double>(ring.nodes()[node].weight) /
                          static_cast<double>(weight);
     const double load = static_cast<double>(ownership.positions[node]) / ideal;
+    ownership.loads[node] = load;
     squares += (load - 1) * (load - 1);
     ownership.max_ratio = std::max(ownership.max_ratio, load);
     ownership.min_ratio = std::min(ownership.min_ratio, load);

@@ -17,6 +17,7 @@ namespace ringshift {
 // ideal one, weight / total weight; 1 is perfect.
 struct Ownership {
   std::vector<std::uint64_t> positions;  // by node index; the sum is 2^32, 0 outside the mask
+  std::vector<double> loads;             // by node index; 0 outside the mask
   double cv = 0;         // root mean square of (load - 1): the coefficient of variation
   double max_ratio = 0;  // the highest load: max/mean
   double min_ratio = 0;  // the lowest load: min/mean
