@@ -41,6 +41,8 @@ class NodeMask {
   std::size_t size() const { return size_; }    // nodes it is over
   std::size_t count() const { return count_; }  // nodes in it
 
+  friend bool operator==(const NodeMask&, const NodeMask&) = default;
+
  private:
   std::size_t size_;
   std::size_t count_ = 0;

@@ -91,6 +91,10 @@ std::string_view RingVersionName(RingVersion version) {
   return version == RingVersion::kV1 ? "v1" : "v2";
 }
 
+std::string_view RingAlgorithm(RingVersion version) {
+  return version == RingVersion::kV1 ? "ketama-crc32-v1" : "ketama-crc32-v2";
+}
+
 std::string_view RingLayoutName(RingLayout layout) {
   return layout == RingLayout::kWide ? "wide" : "packed";
 }

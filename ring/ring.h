@@ -41,12 +41,20 @@
 
 namespace ringshift {
 
+namespace internal {
+struct RingPoints;
+}  // namespace internal
+
 // A frozen placement: it decides the rule for ties. The numbers appear in answers, metrics and
 // stored state; never renumber or reuse them.
 enum class RingVersion : std::uint8_t { kV1 = 1, kV2 = 2 };
 
 // "v1" or "v2".
 std::string_view RingVersionName(RingVersion version);
+
+// The id of the rule that places points and keys and decides ties: "ketama-crc32-v1" or
+// "ketama-crc32-v2". A rule is never changed; another one gets another id.
+std::string_view RingAlgorithm(RingVersion version);
 
 // How points lie in memory. Never changes an owner.
 enum class RingLayout : std::uint8_t {
@@ -145,6 +153,8 @@ class Ring {
   std::uint64_t checksum() const { return checksum_; }
 
  private:
+  friend struct internal::RingPoints;
+
   using Points = std::variant<internal::PointArray<internal::WidePoint>,
                               internal::PointArray<internal::PackedPoint>>;
 

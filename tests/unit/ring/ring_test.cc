@@ -41,6 +41,13 @@ TEST(RingTest, DefaultsAreTheTwoRingsOfAMigration) {
             Parameters(RingVersion::kV2, 16, RingLayout::kPacked));
 }
 
+TEST(RingTest, EveryVersionHasANameAndAnAlgorithmOfItsOwn) {
+  EXPECT_EQ(RingVersionName(RingVersion::kV1), "v1");
+  EXPECT_EQ(RingVersionName(RingVersion::kV2), "v2");
+  EXPECT_EQ(RingAlgorithm(RingVersion::kV1), "ketama-crc32-v1");
+  EXPECT_EQ(RingAlgorithm(RingVersion::kV2), "ketama-crc32-v2");
+}
+
 TEST(RingTest, LookupsOnAroundAndBeyondThePointsFindTheNextPointClockwise) {
   for (const RingLayout layout : kLayouts) {
     const auto ring =
