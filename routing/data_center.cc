@@ -31,6 +31,13 @@ absl::StatusOr<DataCenter::BuiltRing> BuildRing(std::shared_ptr<const NodeSet> n
   return DataCenter::BuiltRing{*std::move(ring), std::move(ownership), build_time};
 }
 
+bool HaveEqualPoints(const NodeSet& a, const NodeSet& b) {
+  return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
+                    [](const RingNode& x, const RingNode& y) {
+                      return x.identity == y.identity && x.weight == y.weight;
+                    });
+}
+
 // The layout is left out: it never changes an owner.
 void AddRing(const Ring& ring, internal::Checksum& checksum) {
   checksum.Add(static_cast<std::uint64_t>(ring.parameters().version));
@@ -56,10 +63,10 @@ void AddPools(const std::vector<DataCenter::Pool>& pools, internal::Checksum& ch
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCenterSpec& spec) {
+absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCenterSpec& spec,
+                                                                    const DataCenter* previous) {
   std::shared_ptr<DataCenter> built(new DataCenter());
-  built->name_ = spec.name;
-  built->tier_ = spec.tier;
+  built->spec_ = spec;
 
   absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(spec);
   if (!nodes.ok()) return WithDataCenter(spec, nodes.status());
@@ -78,12 +85,19 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
     built->pools_.push_back({pool.name, *std::move(mask)});
   }
 
+  const bool keeps_points =
+      previous != nullptr && HaveEqualPoints(previous->node_set(), built->node_set());
+  const auto take_or_build = [&](const RingParameters& parameters,
+                                 const BuiltRing* old) -> absl::StatusOr<BuiltRing> {
+    if (keeps_points && old != nullptr && old->ring->parameters() == parameters) return *old;
+    return BuildRing(built->node_set_, parameters);
+  };
   if (spec.v1) {
-    absl::StatusOr<BuiltRing> v1 = BuildRing(built->node_set_, *spec.v1);
+    absl::StatusOr<BuiltRing> v1 = take_or_build(*spec.v1, previous ? previous->v1() : nullptr);
     if (!v1.ok()) return WithDataCenter(spec, v1.status());
     built->v1_ = *std::move(v1);
   }
-  absl::StatusOr<BuiltRing> v2 = BuildRing(built->node_set_, spec.v2);
+  absl::StatusOr<BuiltRing> v2 = take_or_build(spec.v2, previous ? &previous->v2() : nullptr);
   if (!v2.ok()) return WithDataCenter(spec, v2.status());
   built->v2_ = *std::move(v2);
 

@@ -34,17 +34,22 @@ class DataCenter {
     NodeMask nodes;
   };
   struct BuiltRing {
+    // Its nodes are those of node_set(), in the same order; a ring that is older than this data
+    // center may know them by other names.
     std::shared_ptr<const Ring> ring;
     Ownership ownership;  // of the pool `default`
     std::chrono::duration<double> build_time;
   };
 
-  // Builds the rings. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data
-  // center. Cost: that of Ring::Build for each ring; not for a request.
-  static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(const DataCenterSpec& spec);
+  // Builds the rings, save those of `previous` (may be null) that would be the same, which are
+  // taken from it. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data
+  // center. Cost: that of Ring::Build for each ring that is built; not for a request.
+  static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(
+      const DataCenterSpec& spec, const DataCenter* previous = nullptr);
 
-  const std::string& name() const { return name_; }
-  const std::string& tier() const { return tier_; }
+  const DataCenterSpec& spec() const { return spec_; }
+  const std::string& name() const { return spec_.name; }
+  const std::string& tier() const { return spec_.tier; }
 
   const NodeSet& node_set() const { return *node_set_; }
   // By index in node_set().
@@ -66,8 +71,7 @@ class DataCenter {
  private:
   DataCenter() = default;
 
-  std::string name_;
-  std::string tier_;
+  DataCenterSpec spec_;
   std::shared_ptr<const NodeSet> node_set_;
   std::vector<Node> nodes_;
   std::vector<Pool> pools_;

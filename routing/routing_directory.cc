@@ -14,6 +14,16 @@ void RoutingDirectory::Publish(std::shared_ptr<const RoutingTable> table) {
   tables_[table->data_center().name()].swap(table);
 }
 
+bool RoutingDirectory::Remove(std::string_view data_center) {
+  std::shared_ptr<const RoutingTable> removed;  // goes away after the lock, as in Publish
+  MutexLock lock(mutex_);
+  const auto found = tables_.find(data_center);
+  if (found == tables_.end()) return false;
+  removed = std::move(found->second);
+  tables_.erase(found);
+  return true;
+}
+
 absl::StatusOr<std::shared_ptr<const RoutingTable>> RoutingDirectory::Find(
     std::string_view data_center) const {
   std::vector<std::string> known;

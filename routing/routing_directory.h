@@ -22,6 +22,9 @@ class RoutingDirectory {
   // Puts the table in the place of its data center's present one, or adds it. Cost: a pointer swap.
   void Publish(std::shared_ptr<const RoutingTable> table);
 
+  // Takes the table of a data center away; false if there is none.
+  bool Remove(std::string_view data_center);
+
   // NOT_FOUND with the known names, bounded.
   absl::StatusOr<std::shared_ptr<const RoutingTable>> Find(std::string_view data_center) const;
 

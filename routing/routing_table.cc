@@ -44,4 +44,8 @@ RoutingTable::RoutingTable(std::shared_ptr<const DataCenter> data_center, Migrat
       share_(data_center_->v1() == nullptr ? Share::All() : migration_.share),
       checksum_(TableChecksum(*data_center_, migration_)) {}
 
+std::string_view RoutingTable::share_reason() const {
+  return share_ == migration_.share ? "" : "the data center has no ring v1";
+}
+
 }  // namespace ringshift

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "migration/decision.h"
@@ -28,8 +29,11 @@ class RoutingTable {
   const Migration& migration() const { return migration_; }
   const Decision& decision() const { return decision_; }
 
-  // The share that this table answers with: the migration's, or all where there is no v1.
+  // The share that this table answers with, the effective one: the migration's, the requested one,
+  // or all where there is no v1.
   Share share() const { return share_; }
+  // Why it is another one than the migration's, for people; "" where it is not.
+  std::string_view share_reason() const;
 
   // Over DataCenter::checksum(), the salt and the decision algorithm. With it, the key, the pool
   // and the migration's revision, an answer can be reproduced.

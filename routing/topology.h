@@ -33,11 +33,15 @@ struct NodeSpec {
   std::vector<std::string> features;
   std::string zone;
   std::optional<std::string> ring_identity;  // takes the place of the address on the rings
+
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
 struct PoolSpec {
   std::string name;
   std::vector<std::string> required_features;  // a node is in the pool if it has all of them
+
+  friend bool operator==(const PoolSpec&, const PoolSpec&) = default;
 };
 
 struct DataCenterSpec {
@@ -48,6 +52,8 @@ struct DataCenterSpec {
   std::vector<PoolSpec> pools;       // without `default`
   std::optional<RingParameters> v1;  // none for a data center that starts on v2
   RingParameters v2;
+
+  friend bool operator==(const DataCenterSpec&, const DataCenterSpec&) = default;
 };
 
 struct Topology {

@@ -122,6 +122,113 @@ TEST(DataCenterTest, ARefusalNamesTheDataCenter) {
                        AllOf(HasSubstr("data center ams"), HasSubstr("ring v2"))));
 }
 
+TEST(DataCenterReuseTest, AnEqualTopologyBuildsNothing) {
+  DataCenterSpec spec = MakeSpec(5);
+  spec.v2 = {RingVersion::kV2, 1'000, RingLayout::kWide};
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(spec, before.get()));
+  EXPECT_EQ(after->v1()->ring, before->v1()->ring);
+  EXPECT_EQ(after->v2().ring, before->v2().ring);
+  EXPECT_EQ(after->v1()->build_time, before->v1()->build_time);
+  EXPECT_EQ(after->v2().ownership.positions, before->v2().ownership.positions);
+  EXPECT_EQ(after->v2().ring->parameters(), spec.v2);
+  EXPECT_EQ(after->checksum(), before->checksum());
+  EXPECT_TRUE(after->spec() == spec);
+}
+
+TEST(DataCenterReuseTest, NamesAddressesPoolsAndOrderKeepTheRings) {
+  const DataCenterSpec spec = MakeSpec(5);
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  DataCenterSpec changed = spec;
+  for (NodeSpec& node : changed.nodes) {
+    node.ring_identity = node.address;
+    node.address = "[2001:db8::" + node.name.substr(1) + "]:8443";
+    node.name = "cache-" + node.name;
+    node.zone = "z";
+  }
+  changed.nodes[1].features = {"f"};
+  changed.pools = {{"p", {"f"}}};
+  changed.tier = "large";
+  std::reverse(changed.nodes.begin(), changed.nodes.end());
+  ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
+  EXPECT_EQ(after->v1()->ring, before->v1()->ring);
+  EXPECT_EQ(after->v2().ring, before->v2().ring);
+  EXPECT_EQ(after->tier(), "large");
+  EXPECT_EQ(after->node(0).name, "cache-n1");
+  EXPECT_EQ(after->node(0).address, "[2001:db8::1]:8443");
+  EXPECT_EQ(after->node_set()[0].name, "cache-n1");
+  EXPECT_TRUE(after->pools()[1].nodes.Contains(1));
+  // It is what a router that starts with the same topology has.
+  ASSERT_OK_AND_ASSIGN(const auto fresh, DataCenter::Build(changed));
+  EXPECT_EQ(after->checksum(), fresh->checksum());
+}
+
+TEST(DataCenterReuseTest, AnotherNodeOrWeightBuildsBothRings) {
+  const DataCenterSpec spec = MakeSpec(5);
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  std::vector<DataCenterSpec> specs(4, spec);
+  specs[0].nodes[2].weight = 101;
+  specs[1].nodes.pop_back();
+  specs[2].nodes.push_back(MakeNode(6, 100));
+  specs[3].nodes[2].address = "10.9.9.9:443";
+  for (const DataCenterSpec& changed : specs) {
+    ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
+    ASSERT_OK_AND_ASSIGN(const auto fresh, DataCenter::Build(changed));
+    EXPECT_NE(after->v1()->ring, before->v1()->ring);
+    EXPECT_NE(after->v2().ring, before->v2().ring);
+    EXPECT_EQ(after->v1()->ring->checksum(), fresh->v1()->ring->checksum());
+    EXPECT_EQ(after->v2().ring->checksum(), fresh->v2().ring->checksum());
+  }
+}
+
+TEST(DataCenterReuseTest, OtherParametersBuildTheirRingOnly) {
+  const DataCenterSpec spec = MakeSpec(5);
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  DataCenterSpec points = spec, layout = spec, v1_points = spec;
+  points.v2.points_per_weight = 17;
+  layout.v2.layout = RingLayout::kWide;
+  v1_points.v1->points_per_weight = 100;
+  for (const DataCenterSpec& changed : {points, layout}) {
+    ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
+    EXPECT_EQ(after->v1()->ring, before->v1()->ring);
+    EXPECT_NE(after->v2().ring, before->v2().ring);
+    EXPECT_EQ(after->v2().ring->parameters(), changed.v2);
+  }
+  ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(v1_points, before.get()));
+  EXPECT_NE(after->v1()->ring, before->v1()->ring);
+  EXPECT_EQ(after->v1()->ring->parameters(), *v1_points.v1);
+  EXPECT_EQ(after->v2().ring, before->v2().ring);
+}
+
+TEST(DataCenterReuseTest, AV1ThatComesIsBuiltAndOneThatGoesIsLetGo) {
+  const DataCenterSpec with = MakeSpec(5);
+  DataCenterSpec without = with;
+  without.v1.reset();
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(with));
+  ASSERT_OK_AND_ASSIGN(const auto gone, DataCenter::Build(without, before.get()));
+  EXPECT_EQ(gone->v1(), nullptr);
+  EXPECT_EQ(gone->v2().ring, before->v2().ring);
+  ASSERT_OK_AND_ASSIGN(const auto back, DataCenter::Build(with, gone.get()));
+  ASSERT_NE(back->v1(), nullptr);
+  EXPECT_EQ(back->v1()->ring->checksum(), before->v1()->ring->checksum());
+  EXPECT_EQ(back->v2().ring, before->v2().ring);
+}
+
+// `h:443` as nginx has it and as pingora has it are one identity; with brackets they are not.
+TEST(DataCenterReuseTest, AnotherIdentityStyleKeepsTheRingsOnlyWhereIdentitiesAgree) {
+  DataCenterSpec spec = MakeSpec(2);
+  ASSERT_OK_AND_ASSIGN(const auto plain, DataCenter::Build(spec));
+  spec.identity_style = IdentityStyle::kNginx;
+  ASSERT_OK_AND_ASSIGN(const auto plain_nginx, DataCenter::Build(spec, plain.get()));
+  EXPECT_EQ(plain_nginx->v1()->ring, plain->v1()->ring);
+  spec = MakeSpec(2);
+  spec.nodes[0].address = "[2001:db8::1]:443";
+  ASSERT_OK_AND_ASSIGN(const auto bracketed, DataCenter::Build(spec));
+  spec.identity_style = IdentityStyle::kNginx;
+  ASSERT_OK_AND_ASSIGN(const auto bracketed_nginx, DataCenter::Build(spec, bracketed.get()));
+  EXPECT_NE(bracketed_nginx->v1()->ring, bracketed->v1()->ring);
+}
+
 TEST(DataCenterChecksumTest, TheSameTopologyTwiceHasOneChecksum) {
   ASSERT_OK_AND_ASSIGN(const auto one, DataCenter::Build(MakeSpec(10)));
   ASSERT_OK_AND_ASSIGN(const auto two, DataCenter::Build(MakeSpec(10)));

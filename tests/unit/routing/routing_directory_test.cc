@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "routing/route.h"
@@ -72,6 +73,23 @@ TEST(RoutingDirectoryTest, AHeldTableOutlivesItsReplacementAndTheDirectoryKeepsN
   EXPECT_EQ(held->data_center().node_set().size(), 3u);
   held.reset();
   EXPECT_TRUE(old.expired());
+}
+
+TEST(RoutingDirectoryTest, ARemovedTableIsNotFoundAndStaysValidForItsHolders) {
+  RoutingDirectory directory;
+  EXPECT_FALSE(directory.Remove("ams"));
+  ASSERT_OK_AND_ASSIGN(auto table, MakeTable(MakeSpec(3), 0));
+  const std::weak_ptr<const RoutingTable> watched = table;
+  directory.Publish(std::move(table));
+  ASSERT_OK_AND_ASSIGN(auto held, directory.Find("ams"));
+  EXPECT_FALSE(directory.Remove("sin"));
+  EXPECT_TRUE(directory.Remove("ams"));
+  EXPECT_FALSE(directory.Remove("ams"));
+  EXPECT_THAT(directory.Find("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
+  EXPECT_EQ(directory.Tables().size(), 0u);
+  EXPECT_THAT(Route(*held, {.key = "k", .pool = ""}), IsOk());
+  held.reset();
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST(RoutingDirectoryTest, ReadersSeeWholeTablesThatNeverGoBackWhileAnotherThreadPublishes) {

@@ -40,6 +40,19 @@ TEST_F(RoutingTableTest, WithoutV1TheShareIsAllWhateverTheMigrationSays) {
                        RoutingTable::Create(data_center, MakeMigration("ams", 0)));
   EXPECT_EQ(table->share(), Share::All());
   EXPECT_EQ(table->migration().share, Share::None());
+  EXPECT_EQ(table->share_reason(), "the data center has no ring v1");
+}
+
+TEST_F(RoutingTableTest, ThereIsNoReasonWhereTheShareIsTheMigrations) {
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       RoutingTable::Create(data_center_, MakeMigration("ams", 290'000)));
+  EXPECT_EQ(table->share_reason(), "");
+  DataCenterSpec spec = MakeSpec(3);
+  spec.v1.reset();
+  ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
+  ASSERT_OK_AND_ASSIGN(const auto all,
+                       RoutingTable::Create(data_center, MakeMigration("ams", 1'000'000)));
+  EXPECT_EQ(all->share_reason(), "");
 }
 
 TEST_F(RoutingTableTest, AnotherDecisionAlgorithmIsRefused) {
