@@ -1,13 +1,5 @@
 #include "migration/sqlite_store.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -16,12 +8,14 @@
 #include "migration/internal/locked_file.h"
 #include "migration/internal/quote.h"
 #include "migration/internal/sqlite.h"
+#include "migration/internal/sqlite_reader.h"
+#include "migration/internal/sqlite_rows.h"
+#include "migration/internal/sqlite_schema.h"
+#include "migration/internal/store_contents.h"
 
 namespace ringshift {
 namespace {
 
-using internal::DamagedError;
-using internal::FileSize;
 using internal::LockedFile;
 using internal::Quote;
 using internal::QuotePath;
@@ -29,150 +23,9 @@ using internal::SqliteDatabase;
 using internal::SqliteStatement;
 using internal::SqliteTransaction;
 
-// "RSFT", in the file's header: whose database it is.
-constexpr std::int64_t kApplicationId = 0x52534654;
+static_assert(SqliteStore::kSchemaVersion == internal::kStoreSchemaVersion);
 
-// Times are in microseconds since 1970 (UTC), shares in parts per million. A change goes into both
-// tables in one transaction. `revision_counter` has one row, and never goes back.
-constexpr char kSchema[] = R"sql(
-CREATE TABLE migration (
-  data_center        TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
-  v2_ppm             INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
-  salt               TEXT    NOT NULL,
-  decision_algorithm TEXT    NOT NULL CHECK (decision_algorithm <> ''),
-  revision           INTEGER NOT NULL UNIQUE CHECK (revision >= 1),
-  update_time_us     INTEGER NOT NULL,
-  actor              TEXT    NOT NULL,
-  reason             TEXT    NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE migration_change (
-  revision    INTEGER NOT NULL PRIMARY KEY CHECK (revision >= 1),
-  time_us     INTEGER NOT NULL,
-  data_center TEXT    NOT NULL CHECK (data_center <> ''),
-  actor       TEXT    NOT NULL,
-  reason      TEXT    NOT NULL,
-  from_ppm    INTEGER CHECK (from_ppm BETWEEN 0 AND 1000000),
-  to_ppm      INTEGER NOT NULL CHECK (to_ppm BETWEEN 0 AND 1000000)
-) STRICT;
-CREATE INDEX migration_change_of ON migration_change (data_center, revision);
-
-CREATE TABLE revision_counter (
-  only_row      INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
-  last_revision INTEGER NOT NULL CHECK (last_revision >= 0)
-) STRICT;
-INSERT INTO revision_counter VALUES (1, 0);
-)sql";
-
-constexpr char kSelectMigration[] =
-    "SELECT data_center, v2_ppm, salt, decision_algorithm, revision, update_time_us, actor, reason "
-    "FROM migration ";
-
-std::int64_t ToMicros(WallTime time) { return time.time_since_epoch().count(); }
-WallTime FromMicros(std::int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
-
-absl::Status WrongSchemaVersion(const std::string& path, std::int64_t version) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "store ", QuotePath(path), " has schema version ", version, ", this program knows up to ",
-      SqliteStore::kSchemaVersion, "; run the newer program, or restore a backup of before it"));
-}
-
-absl::Status NotOurs(const std::string& path, const std::string& what) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("store ", QuotePath(path), " is not Ringshift's: ", what,
-                   "; give the path of a Ringshift store, or of a file that does not exist yet"));
-}
-
-std::uint32_t BigEndian32(const unsigned char* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
-         std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
-}
-
-// Judges a file by its header, without SQLite, which would replay the log of a database that is not
-// ours.
-absl::Status CheckHeader(const LockedFile& file, const std::string& path) {
-  // Of https://www.sqlite.org/fileformat.html#the_database_header.
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  constexpr std::size_t kHeaderBytes = 100;
-  constexpr std::size_t kUserVersionOffset = 60;
-  constexpr std::size_t kApplicationIdOffset = 68;
-
-  std::array<unsigned char, kHeaderBytes> header;
-  const ssize_t got = pread(file.fd(), header.data(), header.size(), 0);
-  if (got < 0) {
-    return absl::UnavailableError(absl::StrCat(
-        "store ", QuotePath(path), ": cannot read: ", std::generic_category().message(errno)));
-  }
-  const auto size = static_cast<std::size_t>(got);
-  if (size == 0) {
-    // SQLite would take the log for a stale one and delete it.
-    if (FileSize(file.real_path() + "-wal") > 0) {
-      return DamagedError(path, "the file is empty or missing, but its log (-wal) is there");
-    }
-    if (file.created()) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "store ", QuotePath(path),
-        " is an empty file, and what was in it is lost; restore a backup, or, if there "
-        "never was anything in it, delete it to begin with a new store"));
-  }
-  if (std::memcmp(header.data(), kMagic.data(), std::min(size, kMagic.size())) != 0) {
-    return NotOurs(path, "it is no SQLite database");
-  }
-  if (size < kHeaderBytes) {
-    return DamagedError(path, absl::StrCat("the file is cut off after ", size, " bytes"));
-  }
-  const std::uint32_t application_id = BigEndian32(&header[kApplicationIdOffset]);
-  if (application_id != kApplicationId) {
-    return NotOurs(path, absl::StrCat("its SQLite application id is ", application_id));
-  }
-  const std::uint32_t version = BigEndian32(&header[kUserVersionOffset]);
-  if (version > SqliteStore::kSchemaVersion) return WrongSchemaVersion(path, version);
-  return absl::OkStatus();
-}
-
-// In one transaction and before there is a log, so that the file's own header says whose it is from
-// the first moment at which there is something in it.
-absl::Status CreateSchema(SqliteDatabase& database) {
-  SqliteTransaction transaction(database);
-  if (absl::Status status = transaction.Begin(); !status.ok()) return status;
-  if (absl::Status status = database.Execute(
-          absl::StrCat("PRAGMA application_id = ", kApplicationId,
-                       "; PRAGMA user_version = ", SqliteStore::kSchemaVersion, ";", kSchema));
-      !status.ok()) {
-    return status;
-  }
-  return transaction.Commit();
-}
-
-// Checks what the header cannot show. Reads only.
-absl::Status CheckContent(SqliteDatabase& database, const std::string& path) {
-  {
-    const absl::StatusOr<SqliteStatement> check = database.QueryRow("PRAGMA quick_check(1)");
-    if (!check.ok()) return check.status();
-    const std::string verdict = check->Text(0).value_or("no verdict");
-    if (verdict != "ok") return database.DataLoss(verdict);
-  }
-  {
-    // The log can hold a later one than the header.
-    const absl::StatusOr<SqliteStatement> row = database.QueryRow("PRAGMA user_version");
-    if (!row.ok()) return row.status();
-    const std::int64_t version = row->Int64(0).value_or(0);
-    if (version > SqliteStore::kSchemaVersion) return WrongSchemaVersion(path, version);
-    if (version < 1) return database.DataLoss(absl::StrCat("its schema version is ", version));
-  }
-  const absl::StatusOr<SqliteStatement> row = database.QueryRow(
-      "SELECT last_revision, (SELECT coalesce(max(revision), 0) FROM migration_change) "
-      "FROM revision_counter");
-  if (!row.ok()) return row.status();
-  const std::optional<std::int64_t> counter = row->Int64(0);
-  const std::optional<std::int64_t> newest = row->Int64(1);
-  if (!counter.has_value() || !newest.has_value() || *counter < *newest) {
-    return database.DataLoss("its revision counter is behind its history");
-  }
-  return absl::OkStatus();
-}
-
-// Makes commits durable.
+// Makes commits durable. The log and its index are there once this is OK.
 absl::Status UseLog(SqliteDatabase& database, const std::string& path) {
   {
     const absl::StatusOr<SqliteStatement> row = database.QueryRow("PRAGMA journal_mode = WAL");
@@ -184,97 +37,87 @@ absl::Status UseLog(SqliteDatabase& database, const std::string& path) {
                        " where wal is needed; put the file on a local file system"));
     }
   }
+  // SQLite makes them at the first look into the file.
+  if (const auto row = database.QueryRow("SELECT last_revision FROM revision_counter"); !row.ok()) {
+    return row.status();
+  }
   // Changes are rare, so each goes on into the file at once: a copy or a restore of the file alone,
   // without its log, then has them all.
   return database.Execute("PRAGMA wal_autocheckpoint = 1");
 }
 
-absl::StatusOr<Migration> DecodeMigration(const SqliteDatabase& database,
-                                          const SqliteStatement& row) {
-  const std::optional<std::string> data_center = row.Text(0);
-  const std::optional<std::int64_t> ppm = row.Int64(1);
-  const std::optional<std::string> salt = row.Text(2);
-  const std::optional<std::string> algorithm = row.Text(3);
-  const std::optional<std::int64_t> revision = row.Int64(4);
-  const std::optional<std::int64_t> update_time = row.Int64(5);
-  const std::optional<std::string> actor = row.Text(6);
-  const std::optional<std::string> reason = row.Text(7);
-  const std::string what = absl::StrCat("the migration of ", Quote(data_center.value_or("")));
-  if (!data_center || !ppm || !salt || !algorithm || !revision || !update_time || !actor ||
-      !reason) {
-    return database.DataLoss(absl::StrCat(what, " has a value that is missing or of a wrong type"));
+// Makes the tables of a file that is new, or checks those of another one and brings them to the
+// present schema.
+absl::Status Prepare(SqliteDatabase& database, const std::string& path, bool created) {
+  if (absl::Status status = database.Execute("PRAGMA synchronous = FULL"); !status.ok()) {
+    return status;
   }
-  if (data_center->empty()) return database.DataLoss("a migration names no data center");
-  if (algorithm->empty()) {
-    return database.DataLoss(absl::StrCat(what, " has no decision algorithm"));
+  if (created) {
+    if (absl::Status status = internal::CreateStoreSchema(database); !status.ok()) return status;
   }
-  if (*revision < 1) {
-    return database.DataLoss(absl::StrCat(what, " has revision ", *revision, ", below 1"));
+  const absl::StatusOr<std::int64_t> version = internal::CheckStoreContent(database, path);
+  if (!version.ok()) return version.status();
+  // What cannot be read is refused before anything is written.
+  if (const auto all = internal::ReadMigrations(database); !all.ok()) return all.status();
+  if (*version >= 2) {
+    if (const auto all = internal::ReadTopologies(database); !all.ok()) return all.status();
   }
-  const absl::StatusOr<Share> share = Share::FromPpm(*ppm);
-  if (!share.ok()) {
-    return database.DataLoss(absl::StrCat(what, ": ", std::string(share.status().message())));
-  }
-  return Migration{*data_center, *share, *salt, *algorithm, *revision, FromMicros(*update_time),
-                   *actor,       *reason};
+  if (absl::Status status = UseLog(database, path); !status.ok()) return status;
+  return internal::UpgradeStoreSchema(database, *version);
 }
 
-absl::StatusOr<MigrationChange> DecodeChange(const SqliteDatabase& database,
-                                             const SqliteStatement& row) {
-  const std::optional<std::int64_t> revision = row.Int64(0);
-  const std::optional<std::int64_t> time = row.Int64(1);
-  const std::optional<std::string> data_center = row.Text(2);
-  const std::optional<std::string> actor = row.Text(3);
-  const std::optional<std::string> reason = row.Text(4);
-  const std::optional<std::int64_t> from_ppm = row.Int64(5);
-  const std::optional<std::int64_t> to_ppm = row.Int64(6);
-  if (!revision || !time || !data_center || !actor || !reason || !to_ppm ||
-      (!from_ppm && !row.IsNull(5))) {
-    return database.DataLoss("its history has a value that is missing or of a wrong type");
-  }
-  const absl::StatusOr<Share> from = Share::FromPpm(from_ppm.value_or(0));
-  const absl::StatusOr<Share> to = Share::FromPpm(*to_ppm);
-  if (*revision < 1 || !from.ok() || !to.ok()) {
-    return database.DataLoss(
-        absl::StrCat("its history has a value out of range at revision ", *revision));
-  }
-  return MigrationChange{*revision,    FromMicros(*time),
-                         *data_center, *actor,
-                         *reason,      from_ppm ? std::optional<Share>(*from) : std::nullopt,
-                         *to};
+// Whether an error says that the store did not work, not that a change was refused.
+bool IsFailure(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDataLoss(status);
+}
+
+// The change that a request is about, without its revision, time and shares.
+template <typename Request>
+MigrationChange ChangeFor(const Request& request, std::string data_center, ChangeKind kind,
+                          std::string detail = "") {
+  MigrationChange change;
+  change.data_center = std::move(data_center);
+  change.kind = kind;
+  change.actor = request.actor;
+  change.reason = request.reason;
+  change.detail = std::move(detail);
+  return change;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path,
+                                                               IfMissing if_missing,
                                                                WallClock clock) {
-  absl::StatusOr<std::unique_ptr<LockedFile>> file = LockedFile::Open(path);
+  absl::StatusOr<std::unique_ptr<LockedFile>> file =
+      LockedFile::Open(path, if_missing == IfMissing::kCreate);
   if (!file.ok()) return file.status();
-  if (absl::Status status = CheckHeader(**file, path); !status.ok()) return status;
   const bool created = (*file)->created();
+  const bool has_log = internal::FileSize((*file)->real_path() + "-wal") > 0;
+  if (!created || has_log) {
+    const absl::StatusOr<std::string> head = (*file)->ReadHead(path, internal::kSqliteHeaderBytes);
+    if (!head.ok()) return head.status();
+    if (absl::Status status = internal::CheckStoreHeader(*head, (*file)->real_path(), path);
+        !status.ok()) {
+      return status;
+    }
+  }
 
-  const bool has_log = FileSize((*file)->real_path() + "-wal") > 0;
   absl::StatusOr<std::unique_ptr<SqliteDatabase>> database =
       SqliteDatabase::Open((*file)->real_path(), path);
   if (!database.ok()) return database.status();
   // Until the file is found good nothing may move from the log into it.
   if (has_log) (*database)->SetCheckpointOnClose(false);
-
-  absl::Status status = (*database)->Execute("PRAGMA synchronous = FULL");
-  if (status.ok() && created) status = CreateSchema(**database);
-  if (status.ok()) status = CheckContent(**database, path);
-  if (status.ok()) status = UseLog(**database, path);
-  if (!status.ok()) return status;
-
-  std::unique_ptr<SqliteStore> store(
+  if (absl::Status status = Prepare(**database, path, created); !status.ok()) return status;
+  (*database)->SetCheckpointOnClose(true);
+  (*file)->NoteLog();
+  (*file)->Keep();
+  return std::unique_ptr<SqliteStore>(
       new SqliteStore(path, std::move(clock), created, *std::move(file), *std::move(database)));
-  if (absl::StatusOr<std::vector<Migration>> all = store->Load(); !all.ok()) return all.status();
-  {
-    MutexLock lock(store->mutex_);
-    store->database_->SetCheckpointOnClose(true);
-  }
-  store->file_->Keep();
-  return store;
+}
+
+absl::StatusOr<StoreContents> SqliteStore::ReadContents(const std::string& path) {
+  return internal::ReadSqliteStore(path);
 }
 
 SqliteStore::SqliteStore(std::string path, WallClock clock, bool created,
@@ -289,18 +132,7 @@ SqliteStore::~SqliteStore() = default;
 
 absl::StatusOr<std::vector<Migration>> SqliteStore::Load() {
   MutexLock lock(mutex_);
-  absl::StatusOr<SqliteStatement> statement =
-      database_->Prepare(absl::StrCat(kSelectMigration, "ORDER BY data_center"));
-  if (!statement.ok()) return statement.status();
-  std::vector<Migration> migrations;
-  for (;;) {
-    const absl::StatusOr<bool> row = statement->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return migrations;
-    absl::StatusOr<Migration> migration = DecodeMigration(*database_, *statement);
-    if (!migration.ok()) return migration.status();
-    migrations.push_back(*std::move(migration));
-  }
+  return internal::ReadMigrations(*database_);
 }
 
 absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigration& wanted) {
@@ -308,7 +140,8 @@ absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigra
     return absl::InvalidArgumentError("a migration needs a data center");
   }
   MutexLock lock(mutex_);
-  absl::StatusOr<std::optional<Migration>> present = Read(wanted.data_center);
+  absl::StatusOr<std::optional<Migration>> present =
+      internal::ReadMigration(*database_, wanted.data_center);
   if (!present.ok()) return present.status();
   if (present->has_value()) return Ensured{**std::move(present), false};
 
@@ -317,63 +150,180 @@ absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigra
   migration.share = wanted.share;
   migration.salt = wanted.salt;
   migration.decision_algorithm = kDecisionAlgorithm;
-  migration.actor = wanted.actor;
-  migration.reason = wanted.reason;
+  MigrationChange change = ChangeFor(wanted, wanted.data_center, ChangeKind::kCreated);
+  change.time = clock_();
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  if (absl::Status status = Write(migration, std::nullopt); !status.ok()) return status;
-  if (absl::Status status = transaction.Commit(); !status.ok()) return status;
+  if (absl::Status status = Commit(transaction, Write(migration, std::move(change)));
+      !status.ok()) {
+    return status;
+  }
   return Ensured{std::move(migration), true};
 }
 
-absl::StatusOr<Migration> SqliteStore::SetShare(const ShareChange& change) {
+absl::StatusOr<Migration> SqliteStore::SetShare(const ShareChange& request) {
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<std::optional<Migration>> present = Read(change.data_center);
-  if (!present.ok()) return present.status();
-  if (!present->has_value()) {
-    return absl::NotFoundError(absl::StrCat("store ", QuotePath(path_), " has no migration of ",
-                                            Quote(change.data_center)));
+  absl::StatusOr<Migration> migration = Find(request.data_center, request.expected_revision);
+  if (!migration.ok()) return migration.status();
+  MigrationChange change = ChangeFor(request, request.data_center, ChangeKind::kShare);
+  change.time = clock_();
+  change.from = migration->share;
+  migration->share = request.share;
+  if (absl::Status status = Commit(transaction, Write(*migration, std::move(change)));
+      !status.ok()) {
+    return status;
   }
-  Migration migration = **std::move(present);
-  if (change.expected_revision.has_value() && *change.expected_revision != migration.revision) {
-    return absl::AbortedError(
-        absl::StrCat("the migration of ", Quote(change.data_center), " is at revision ",
-                     migration.revision, ", the change is based on revision ",
-                     *change.expected_revision, "; read it again and decide again"));
-  }
-  const Share from = migration.share;
-  migration.share = change.share;
-  migration.actor = change.actor;
-  migration.reason = change.reason;
-  if (absl::Status status = Write(migration, from); !status.ok()) return status;
-  if (absl::Status status = transaction.Commit(); !status.ok()) return status;
   return migration;
 }
 
-absl::StatusOr<std::vector<MigrationChange>> SqliteStore::History(std::string_view data_center,
-                                                                  std::size_t limit) {
+absl::StatusOr<Migration> SqliteStore::Forget(const ForgetRequest& request) {
   MutexLock lock(mutex_);
-  absl::StatusOr<SqliteStatement> statement = database_->Prepare(
-      "SELECT revision, time_us, data_center, actor, reason, from_ppm, to_ppm "
-      "FROM migration_change WHERE data_center = ?1 ORDER BY revision DESC LIMIT ?2");
-  if (!statement.ok()) return statement.status();
-  constexpr std::size_t kMaxLimit = std::numeric_limits<std::int64_t>::max();
-  statement->Bind(1, data_center);
-  statement->Bind(2, static_cast<std::int64_t>(std::min(limit, kMaxLimit)));
-  std::vector<MigrationChange> changes;
-  for (;;) {
-    const absl::StatusOr<bool> row = statement->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return changes;
-    absl::StatusOr<MigrationChange> change = DecodeChange(*database_, *statement);
-    if (!change.ok()) return change.status();
-    changes.push_back(*std::move(change));
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  absl::StatusOr<Migration> migration = Find(request.data_center, request.expected_revision);
+  if (!migration.ok()) return migration.status();
+  MigrationChange change = ChangeFor(request, request.data_center, ChangeKind::kForgotten);
+  change.time = clock_();
+  change.from = migration->share;
+  if (absl::Status status = Commit(transaction, Erase(std::move(change))); !status.ok()) {
+    return status;
   }
+  return migration;
 }
 
-absl::Status SqliteStore::Begin(SqliteTransaction& transaction) {
+absl::StatusOr<Migration> SqliteStore::Rename(const RenameRequest& request) {
+  if (request.from.empty() || request.to.empty() || request.from == request.to) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a migration is renamed from one data center to another, not from ",
+                     Quote(request.from), " to ", Quote(request.to)));
+  }
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  absl::StatusOr<Migration> migration = Find(request.from, std::nullopt);
+  if (!migration.ok()) return migration.status();
+  const absl::StatusOr<std::optional<Migration>> present =
+      internal::ReadMigration(*database_, request.to);
+  if (!present.ok()) return present.status();
+  if (present->has_value()) {
+    const absl::StatusOr<bool> pristine = IsPristine(**present);
+    if (!pristine.ok()) return pristine.status();
+    if (!*pristine) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("the migration of ", Quote(request.to), " was changed by ",
+                       Quote((*present)->actor), " (revision ", (*present)->revision,
+                       ") and is not overwritten; set its share instead, or forget it first"));
+    }
+  }
+
+  const WallTime now = clock_();
+  absl::Status status;
+  if (!request.keep_from) {
+    MigrationChange change =
+        ChangeFor(request, request.from, ChangeKind::kRenamed, absl::StrCat("to ", request.to));
+    change.time = now;
+    change.from = migration->share;
+    status = Erase(std::move(change));
+  }
+  if (status.ok()) {
+    MigrationChange change = ChangeFor(
+        request, request.to, present->has_value() ? ChangeKind::kShare : ChangeKind::kCreated,
+        absl::StrCat(request.keep_from ? "copied from " : "renamed from ", request.from));
+    change.time = now;
+    if (present->has_value()) change.from = (*present)->share;
+    migration->data_center = request.to;
+    status = Write(*migration, std::move(change));
+  }
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
+  return migration;
+}
+
+absl::StatusOr<std::vector<MigrationChange>> SqliteStore::History(const HistoryQuery& query) {
+  MutexLock lock(mutex_);
+  return internal::ReadHistory(*database_, query);
+}
+
+absl::StatusOr<std::vector<StoredTopology>> SqliteStore::LoadTopologies() {
+  MutexLock lock(mutex_);
+  return internal::ReadTopologies(*database_);
+}
+
+absl::Status SqliteStore::SaveTopology(const TopologyUpdate& update) {
+  if (update.data_center.empty()) {
+    return absl::InvalidArgumentError("a topology needs a data center");
+  }
+  MutexLock lock(mutex_);
+  const absl::StatusOr<std::optional<StoredTopology>> present =
+      internal::ReadTopology(*database_, update.data_center);
+  if (!present.ok()) return present.status();
+  const bool same = update.text.has_value()
+                        ? present->has_value() && (*present)->text == *update.text
+                        : !present->has_value();
+  if (same) return absl::OkStatus();
+
+  MigrationChange change =
+      ChangeFor(update, update.data_center, ChangeKind::kTopology, update.detail);
+  change.time = clock_();
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  absl::Status status = Append(change);
+  if (status.ok()) {
+    status = update.text.has_value()
+                 ? internal::WriteTopology(
+                       *database_, {update.data_center, *update.text, change.revision, change.time,
+                                    update.actor, update.reason})
+                 : internal::DeleteTopology(*database_, update.data_center);
+  }
+  return Commit(transaction, std::move(status));
+}
+
+absl::Status SqliteStore::Check() {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckFile(); !status.ok()) return status;
+  if (const int error = file_->WriteError(); error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("store ", QuotePath(path_), ": ", std::generic_category().message(error),
+                     "; make the file and its folder writable for the router"));
+  }
+  if (const absl::StatusOr<SqliteStatement> row =
+          database_->QueryRow("SELECT last_revision FROM revision_counter");
+      !row.ok()) {
+    return row.status();
+  }
+  if (!write_failed_) return absl::OkStatus();
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  // SQLite leaves out a write that changes nothing.
+  return Commit(transaction, database_->Execute(
+                                 "UPDATE revision_counter SET last_revision = last_revision + 1;"
+                                 "UPDATE revision_counter SET last_revision = last_revision - 1"));
+}
+
+absl::StatusOr<StoreContents> SqliteStore::Export() {
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = transaction.BeginReading(); !status.ok()) return status;
+  return internal::ReadContents(*database_, kSchemaVersion);
+}
+
+absl::Status SqliteStore::Import(const StoreContents& contents) {
+  if (absl::Status status = internal::CheckContents(contents); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  const absl::StatusOr<StoreContents> present = internal::ReadContents(*database_, kSchemaVersion);
+  if (!present.ok()) return present.status();
+  if (*present != StoreContents()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("store ", QuotePath(path_), " is not empty: its last revision is ",
+                     present->last_revision, "; give the path of a file that does not exist yet"));
+  }
+  return Commit(transaction, internal::WriteContents(*database_, contents));
+}
+
+absl::Status SqliteStore::CheckFile() {
   // What is written to a file without a name is gone when the router ends.
   if (!file_->IsInPlace()) {
     return absl::UnavailableError(absl::StrCat(
@@ -381,57 +331,112 @@ absl::Status SqliteStore::Begin(SqliteTransaction& transaction) {
         " was deleted, moved or replaced under the router; put the "
         "file back: a router that starts without it starts every data center at share 0"));
   }
-  return transaction.Begin();
+  if (!file_->IsLogInPlace()) {
+    return absl::UnavailableError(absl::StrCat(
+        "store ", QuotePath(path_),
+        ": its log (-wal, -shm) was deleted, moved or replaced under the router; restart the "
+        "router, in order: the file has every change that was acknowledged"));
+  }
+  const absl::StatusOr<std::string> head = file_->ReadHead(path_, internal::kSqliteHeaderBytes);
+  if (!head.ok()) return head.status();
+  absl::Status whole = internal::CheckStoreHeader(*head, file_->real_path(), path_);
+  if (whole.ok()) whole = CheckSize();
+  // Then what the log has must not go into what is left of the file.
+  if (!whole.ok() && !absl::IsUnavailable(whole)) {
+    database_->SetCheckpointOnClose(false);
+    return absl::DataLossError(whole.message());
+  }
+  return whole;
 }
 
-absl::StatusOr<std::optional<Migration>> SqliteStore::Read(std::string_view data_center) {
-  absl::StatusOr<SqliteStatement> statement =
-      database_->Prepare(absl::StrCat(kSelectMigration, "WHERE data_center = ?1"));
-  if (!statement.ok()) return statement.status();
-  statement->Bind(1, data_center);
-  const absl::StatusOr<bool> row = statement->Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return std::nullopt;
-  absl::StatusOr<Migration> migration = DecodeMigration(*database_, *statement);
-  if (!migration.ok()) return migration.status();
-  return *std::move(migration);
-}
-
-absl::Status SqliteStore::Write(Migration& migration, std::optional<Share> from) {
+absl::Status SqliteStore::CheckSize() {
+  std::int64_t expected = 0;
   {
     const absl::StatusOr<SqliteStatement> row = database_->QueryRow(
-        "UPDATE revision_counter SET last_revision = last_revision + 1 RETURNING last_revision");
+        "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
     if (!row.ok()) return row.status();
-    migration.revision = row->Int64(0).value_or(0);
+    expected = row->Int64(0).value_or(0);
   }
-  migration.update_time = clock_();
+  if (file_->size() >= expected) return absl::OkStatus();
+  // The rest may still be in the log.
+  const absl::StatusOr<SqliteStatement> row = database_->QueryRow("PRAGMA wal_checkpoint(PASSIVE)");
+  if (!row.ok()) return row.status();
+  const bool all_moved = row->Int64(1) == row->Int64(2);
+  const std::int64_t size = file_->size();
+  if (size >= expected || !all_moved) return absl::OkStatus();
+  return database_->DataLoss(absl::StrCat("it was cut off to ", size, " of ", expected, " bytes"));
+}
 
-  absl::StatusOr<SqliteStatement> change =
-      database_->Prepare("INSERT INTO migration_change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-  if (!change.ok()) return change.status();
-  change->Bind(1, migration.revision);
-  change->Bind(2, ToMicros(migration.update_time));
-  change->Bind(3, migration.data_center);
-  change->Bind(4, migration.actor);
-  change->Bind(5, migration.reason);
-  change->Bind(6, from ? std::optional<std::int64_t>(from->ppm()) : std::nullopt);
-  change->Bind(7, std::int64_t{migration.share.ppm()});
-  if (const absl::StatusOr<bool> row = change->Step(); !row.ok()) return row.status();
+absl::Status SqliteStore::Begin(SqliteTransaction& transaction) {
+  if (absl::Status status = CheckFile(); !status.ok()) return Note(std::move(status));
+  return Note(transaction.Begin());
+}
 
-  absl::StatusOr<SqliteStatement> state = database_->Prepare(
-      "INSERT INTO migration VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (data_center) DO UPDATE SET v2_ppm = ?2, revision = ?5, update_time_us = ?6, "
-      "actor = ?7, reason = ?8");
-  if (!state.ok()) return state.status();
-  state->Bind(1, migration.data_center);
-  state->Bind(2, std::int64_t{migration.share.ppm()});
-  state->Bind(3, migration.salt);
-  state->Bind(4, migration.decision_algorithm);
-  state->Bind(5, migration.revision);
-  state->Bind(6, ToMicros(migration.update_time));
-  state->Bind(7, migration.actor);
-  state->Bind(8, migration.reason);
-  return state->Step().status();
+absl::Status SqliteStore::Commit(SqliteTransaction& transaction, absl::Status change) {
+  if (!change.ok()) return Note(std::move(change));
+  absl::Status status = Note(transaction.Commit());
+  if (status.ok()) write_failed_ = false;
+  return status;
+}
+
+absl::Status SqliteStore::Note(absl::Status status) {
+  if (IsFailure(status)) write_failed_ = true;
+  return status;
+}
+
+absl::StatusOr<Migration> SqliteStore::Find(std::string_view data_center,
+                                            std::optional<std::int64_t> expected_revision) {
+  absl::StatusOr<std::optional<Migration>> present =
+      internal::ReadMigration(*database_, data_center);
+  if (!present.ok()) return present.status();
+  if (!present->has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("store ", QuotePath(path_), " has no migration of ", Quote(data_center)));
+  }
+  if (expected_revision.has_value() && *expected_revision != (*present)->revision) {
+    return absl::AbortedError(absl::StrCat("the migration of ", Quote(data_center),
+                                           " is at revision ", (*present)->revision,
+                                           ", the change is based on revision ", *expected_revision,
+                                           "; read it again and decide again"));
+  }
+  return **std::move(present);
+}
+
+absl::StatusOr<bool> SqliteStore::IsPristine(const Migration& migration) {
+  const absl::StatusOr<std::optional<MigrationChange>> last =
+      internal::ReadChange(*database_, migration.revision);
+  if (!last.ok()) return last.status();
+  // A migration that was made from another one says so.
+  return last->has_value() && (*last)->kind == ChangeKind::kCreated && (*last)->detail.empty();
+}
+
+absl::Status SqliteStore::Append(MigrationChange& change) {
+  const absl::StatusOr<std::int64_t> revision = internal::NextRevision(*database_);
+  if (!revision.ok()) return revision.status();
+  change.revision = *revision;
+  return internal::AppendChange(*database_, change);
+}
+
+absl::Status SqliteStore::Write(Migration& migration, MigrationChange change) {
+  change.to = migration.share;
+  if (absl::Status status = Append(change); !status.ok()) return status;
+  migration.revision = change.revision;
+  migration.update_time = change.time;
+  migration.actor = change.actor;
+  migration.reason = change.reason;
+  return internal::WriteMigration(*database_, migration);
+}
+
+absl::Status SqliteStore::Erase(MigrationChange change) {
+  if (absl::Status status = internal::DeleteMigration(*database_, change.data_center);
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = internal::DeleteTopology(*database_, change.data_center);
+      !status.ok()) {
+    return status;
+  }
+  return Append(change);
 }
 
 }  // namespace ringshift

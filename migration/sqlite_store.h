@@ -10,7 +10,7 @@
 #ifndef RINGSHIFT_MIGRATION_SQLITE_STORE_H_
 #define RINGSHIFT_MIGRATION_SQLITE_STORE_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,11 +33,16 @@ class SqliteTransaction;
 
 class SqliteStore final : public MigrationStore {
  public:
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
 
-  // Opens the store at `path`, and creates the file (not its folder) if it is not there.
+  enum class IfMissing {
+    kCreate,  // make the file (not its folder)
+    kFail,    // NOT_FOUND
+  };
+
+  // Opens the store at `path`. One of an older schema is brought to the present one, in one step.
   //
-  // NOT_FOUND            the folder does not exist.
+  // NOT_FOUND            the folder does not exist, or the file does not and may not be created.
   // PERMISSION_DENIED    the file or folder may not be read and written.
   // FAILED_PRECONDITION  another router holds the file; the file is not Ringshift's, or it is
   //                      empty; its schema is newer than this program.
@@ -45,7 +50,14 @@ class SqliteStore final : public MigrationStore {
   // UNAVAILABLE          any other I/O error.
   // Every message names the path and what to do. A file that is refused is not touched.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path,
+                                                           IfMissing if_missing,
                                                            WallClock clock = SystemWallTime);
+
+  // What the store at `path` holds, at one moment, also while a router has it open, which is not
+  // held up by that. Nothing is written, but for the index (-shm) of a log that a crash left; an
+  // older schema stays. Errors: those of Open with IfMissing::kFail, save that of the lock.
+  static absl::StatusOr<StoreContents> ReadContents(const std::string& path);
+
   ~SqliteStore() override;
 
   // True if Open made the file: there was no state to remember.
@@ -54,23 +66,46 @@ class SqliteStore final : public MigrationStore {
   absl::StatusOr<std::vector<Migration>> Load() override;
   absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) override;
   absl::StatusOr<Migration> SetShare(const ShareChange& change) override;
-  absl::StatusOr<std::vector<MigrationChange>> History(std::string_view data_center,
-                                                       std::size_t limit) override;
+  absl::StatusOr<Migration> Forget(const ForgetRequest& request) override;
+  absl::StatusOr<Migration> Rename(const RenameRequest& request) override;
+  absl::StatusOr<std::vector<MigrationChange>> History(const HistoryQuery& query) override;
+  absl::StatusOr<std::vector<StoredTopology>> LoadTopologies() override;
+  absl::Status SaveTopology(const TopologyUpdate& update) override;
+  absl::Status Check() override;
+  absl::StatusOr<StoreContents> Export() override;
+  absl::Status Import(const StoreContents& contents) override;
 
  private:
   SqliteStore(std::string path, WallClock clock, bool created,
               std::unique_ptr<internal::LockedFile> file,
               std::unique_ptr<internal::SqliteDatabase> database);
 
-  // Begins unless the file is no longer in its place.
+  // OK if the file and its log are in place and whole, as far as their names and sizes tell.
+  absl::Status CheckFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckSize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Begins a change, unless CheckFile fails.
   absl::Status Begin(internal::SqliteTransaction& transaction)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<std::optional<Migration>> Read(std::string_view data_center)
+  // Commits if `change` is OK.
+  absl::Status Commit(internal::SqliteTransaction& transaction, absl::Status change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives `migration` the next revision and the time, and writes it and its row of the history;
-  // `from` is its share before. REQUIRES: a transaction.
-  absl::Status Write(Migration& migration, std::optional<Share> from)
+  // Remembers whether the store could be written.
+  absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // The migration that a change is about. NOT_FOUND, ABORTED: as of MigrationStore::SetShare.
+  absl::StatusOr<Migration> Find(std::string_view data_center,
+                                 std::optional<std::int64_t> expected_revision)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True if nothing was done to the migration since it was made for a data center that had none.
+  absl::StatusOr<bool> IsPristine(const Migration& migration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives `change` the next revision and writes it. REQUIRES, as do the others: a transaction.
+  absl::Status Append(MigrationChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes `migration` as `change` leaves it, and the change.
+  absl::Status Write(Migration& migration, MigrationChange change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes away all that the store has of the data center, and writes the change.
+  absl::Status Erase(MigrationChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   const WallClock clock_;
@@ -79,6 +114,7 @@ class SqliteStore final : public MigrationStore {
   const std::unique_ptr<internal::LockedFile> file_;
   Mutex mutex_;
   const std::unique_ptr<internal::SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
+  bool write_failed_ ABSL_GUARDED_BY(mutex_) = false;  // the last one
 };
 
 }  // namespace ringshift

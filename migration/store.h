@@ -59,17 +59,82 @@ struct ShareChange {
   std::string reason;
 };
 
+// What a row of the history is about. The numbers are stored; never renumber or reuse them.
+enum class ChangeKind : std::uint8_t {
+  kCreated = 1,    // a migration was made: `to`
+  kShare = 2,      // its share was set: `from`, `to`
+  kRenamed = 3,    // it was given to another name, which `detail` has: `from`
+  kForgotten = 4,  // it was forgotten: `from`
+  kTopology = 5,   // the data center's topology changed, as `detail` says
+};
+
 // A row of the history.
 struct MigrationChange {
   std::int64_t revision = 0;
   WallTime time;
   std::string data_center;
+  ChangeKind kind = ChangeKind::kShare;
   std::string actor;
   std::string reason;
-  std::optional<Share> from;  // none where the migration was created
-  Share to;
+  std::optional<Share> from;  // none where there was no migration
+  std::optional<Share> to;    // none where there is none any more
+  std::string detail;         // what else there is to say, for people
 
   friend bool operator==(const MigrationChange&, const MigrationChange&) = default;
+};
+
+struct HistoryQuery {
+  std::string data_center;                      // empty means all
+  std::optional<std::int64_t> before_revision;  // only older ones
+  std::size_t limit = 0;                        // at most so many
+};
+
+// Forgets a migration.
+struct ForgetRequest {
+  std::string data_center;
+  std::optional<std::int64_t> expected_revision;  // as in ShareChange
+  std::string actor;
+  std::string reason;
+};
+
+// Gives the migration of one name to another.
+struct RenameRequest {
+  std::string from;
+  std::string to;
+  bool keep_from = false;  // `from` keeps its migration too
+  std::string actor;
+  std::string reason;
+};
+
+// What a data center was last served as: the parameters in use and the nodes, so that a restart
+// knows a changed topology from the one that its caches are filled by.
+struct StoredTopology {
+  std::string data_center;
+  std::string text;  // as routing/topology_writer.h writes it; the store does not look into it
+  std::int64_t revision = 0;
+  WallTime update_time;
+  std::string actor;
+  std::string reason;
+
+  friend bool operator==(const StoredTopology&, const StoredTopology&) = default;
+};
+
+struct TopologyUpdate {
+  std::string data_center;
+  std::optional<std::string> text;  // none: it is not served any more
+  std::string actor;
+  std::string reason;
+  std::string detail;  // what changed, for the history
+};
+
+// All that a store holds, to carry it over to another one.
+struct StoreContents {
+  std::vector<Migration> migrations;
+  std::vector<StoredTopology> topologies;
+  std::vector<MigrationChange> history;  // the oldest first
+  std::int64_t last_revision = 0;
+
+  friend bool operator==(const StoreContents&, const StoreContents&) = default;
 };
 
 // Thread safety: implementations are thread-safe; writes are serialised.
@@ -99,9 +164,38 @@ class MigrationStore {
   //            again, and decide again.
   virtual absl::StatusOr<Migration> SetShare(const ShareChange& change) = 0;
 
-  // The last `limit` changes of a data center, newest first.
-  virtual absl::StatusOr<std::vector<MigrationChange>> History(std::string_view data_center,
-                                                               std::size_t limit) = 0;
+  // Forgets the migration and the topology of a data center. Returns the migration as it was.
+  // Errors: as SetShare.
+  virtual absl::StatusOr<Migration> Forget(const ForgetRequest& request) = 0;
+
+  // Gives `to` the share, salt and decision algorithm of `from`, which is forgotten by that, unless
+  // it is kept. Returns the migration of `to`.
+  //
+  // INVALID_ARGUMENT  a name is empty, or both are the same.
+  // NOT_FOUND         `from` has no migration.
+  // ALREADY_EXISTS    `to` has one that somebody has changed since it was created, or that was
+  //                   renamed to it.
+  virtual absl::StatusOr<Migration> Rename(const RenameRequest& request) = 0;
+
+  // The changes that the query names, newest first.
+  virtual absl::StatusOr<std::vector<MigrationChange>> History(const HistoryQuery& query) = 0;
+
+  // Every topology, sorted by data center.
+  virtual absl::StatusOr<std::vector<StoredTopology>> LoadTopologies() = 0;
+
+  // Durable once it returns OK. A text that is stored already makes no change. It does not change
+  // the revision of the migration.
+  virtual absl::Status SaveTopology(const TopologyUpdate& update) = 0;
+
+  // OK if the store could be read and written just now, as far as that can be told cheaply; where
+  // the last write failed, by writing.
+  virtual absl::Status Check() = 0;
+
+  virtual absl::StatusOr<StoreContents> Export() = 0;
+
+  // Takes all of `contents`, with their revisions and times, in one step.
+  // FAILED_PRECONDITION if there is something in the store already.
+  virtual absl::Status Import(const StoreContents& contents) = 0;
 };
 
 }  // namespace ringshift

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "migration/internal/quote.h"
 
 namespace ringshift::internal {
@@ -48,6 +49,11 @@ absl::Status StatusFor(const std::string& path, int extended_code, const std::st
                                          " (SQLite error ", extended_code, "); ", advice));
 }
 
+// A path as a URI has it.
+std::string UriPath(const std::string& path) {
+  return absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
+}
+
 }  // namespace
 
 absl::Status DamagedError(const std::string& path, const std::string& what) {
@@ -55,16 +61,31 @@ absl::Status DamagedError(const std::string& path, const std::string& what) {
       absl::StrCat("store ", QuotePath(path), ": ", what, "; ", kRestoreAdvice));
 }
 
-absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& real_path,
-                                                                     const std::string& path) {
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::OpenWith(const std::string& name,
+                                                                         const std::string& path,
+                                                                         int flags) {
   sqlite3* db = nullptr;
-  const int result =
-      sqlite3_open_v2(real_path.c_str(), &db,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int result = sqlite3_open_v2(name.c_str(), &db,
+                                     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (db == nullptr) return StatusFor(path, result, sqlite3_errstr(result));
   std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(db, path));
   if (result != SQLITE_OK) return database->Error();
   sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  return database;
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& real_path,
+                                                                     const std::string& path) {
+  return OpenWith(real_path, path, SQLITE_OPEN_READWRITE);
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::OpenReadOnly(
+    const std::string& real_path, const std::string& path, ReadMode mode) {
+  const char* const option = mode == ReadMode::kUnchanging ? "?immutable=1" : "";
+  absl::StatusOr<std::unique_ptr<SqliteDatabase>> database =
+      OpenWith(absl::StrCat("file:", UriPath(real_path), option), path,
+               SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  if (database.ok()) (*database)->SetCheckpointOnClose(false);
   return database;
 }
 
@@ -157,6 +178,8 @@ SqliteTransaction::~SqliteTransaction() {
 }
 
 absl::Status SqliteTransaction::Begin() { return database_.Execute("BEGIN IMMEDIATE"); }
+
+absl::Status SqliteTransaction::BeginReading() { return database_.Execute("BEGIN"); }
 
 absl::Status SqliteTransaction::Commit() { return database_.Execute("COMMIT"); }
 

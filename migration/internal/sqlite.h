@@ -39,6 +39,18 @@ class SqliteDatabase {
   // Opens the existing file `real_path`; messages call it `path`.
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(const std::string& real_path,
                                                               const std::string& path);
+
+  enum class ReadMode {
+    // Beside other programs that write to the file. Of the log's index (-shm) what is missing is
+    // made, if this user may; nothing else is written.
+    kShared,
+    // Without the log, and as if nobody could write to the file: nothing is written or locked.
+    kUnchanging,
+  };
+  // As Open, for reading only.
+  static absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenReadOnly(const std::string& real_path,
+                                                                      const std::string& path,
+                                                                      ReadMode mode);
   // REQUIRES: no statement is left.
   ~SqliteDatabase();
 
@@ -61,6 +73,9 @@ class SqliteDatabase {
 
  private:
   SqliteDatabase(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  static absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenWith(const std::string& name,
+                                                                  const std::string& path,
+                                                                  int flags);
   friend class SqliteTransaction;
 
   sqlite3* const db_;
@@ -96,7 +111,7 @@ class SqliteStatement {
   bool bind_failed_ = false;
 };
 
-// A write transaction: rolled back unless it was committed.
+// A transaction: rolled back unless it was committed.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(SqliteDatabase& database) : database_(database) {}
@@ -107,6 +122,8 @@ class SqliteTransaction {
 
   // Takes the file's write lock, so nothing that is read behind it can change before the commit.
   absl::Status Begin();
+  // For reading only: all that is read behind it is of one moment.
+  absl::Status BeginReading();
   // Durable when it returns OK.
   absl::Status Commit();
 

@@ -31,6 +31,7 @@
 #include "absl/strings/str_cat.h"
 #include "migration/decision.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/migration/sqlite_store_fixture.h"
 
 namespace ringshift {
 namespace {
@@ -39,137 +40,18 @@ namespace fs = std::filesystem;
 using absl::StatusCode;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using testing::FullDisk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::IsOkAndHolds;
+using testing::Percent;
+using testing::ReadFile;
+using testing::RunInChild;
+using testing::SqliteStoreTest;
 using testing::StatusIs;
-
-Share Percent(std::string_view text) { return Share::ParsePercent(text).value(); }
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void WriteFile(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-// Another tool with the file open.
-class Tool {
- public:
-  explicit Tool(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK); }
-  ~Tool() { sqlite3_close(db_); }
-
-  void Run(const std::string& sql) {
-    EXPECT_EQ(sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sql << ": " << sqlite3_errmsg(db_);
-  }
-  // The first column of the first row.
-  std::string Query(const std::string& sql) {
-    std::string answer = "(no row)";
-    sqlite3_exec(
-        db_, sql.c_str(),
-        [](void* out, int, char** values, char**) {
-          *static_cast<std::string*>(out) = values[0] == nullptr ? "(null)" : values[0];
-          return 1;
-        },
-        &answer, nullptr);
-    return answer;
-  }
-  // Leaves the log as it is.
-  void KeepLog() {
-    Run("PRAGMA wal_autocheckpoint = 0");
-    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  }
-
- private:
-  sqlite3* db_ = nullptr;
-};
-
-// No file of this process can be written while it lives: what a full disk looks like.
-class FullDisk {
- public:
-  FullDisk() {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit none{0, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = SIG_DFL;
-};
-
-// Runs `body` in a child process and returns how that ended, for waitpid's macros.
-template <typename Body>
-int RunInChild(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    body();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
-}
-
-class SqliteStoreTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "/ringshift-store-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    path_ = folder_ + "/state.db";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  absl::StatusOr<std::unique_ptr<SqliteStore>> Open() {
-    // One second later at each look.
-    return SqliteStore::Open(path_, [this] { return now_ += std::chrono::seconds(1); });
-  }
-
-  std::unique_ptr<SqliteStore> MustOpen() {
-    absl::StatusOr<std::unique_ptr<SqliteStore>> store = Open();
-    EXPECT_THAT(store, IsOk());
-    return store.ok() ? *std::move(store) : nullptr;
-  }
-
-  // A closed store in which ams is at 25 %, at revision 2.
-  void MakeStore() {
-    const auto store = MustOpen();
-    ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "router", "first start"}),
-                IsOk());
-    ASSERT_THAT(store->SetShare({"ams", Percent("25"), std::nullopt, "eva", "canary"}), IsOk());
-  }
-
-  // Every file of the folder with its content.
-  std::map<std::string, std::string> Files() const {
-    std::map<std::string, std::string> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-      files[entry.path().filename()] = entry.is_regular_file() ? ReadFile(entry.path()) : "";
-    }
-    return files;
-  }
-
-  // Opening is refused, and nothing in the folder changes by it.
-  void ExpectRefused(StatusCode code, const std::string& message) {
-    const auto before = Files();
-    EXPECT_THAT(Open(), StatusIs(code, AllOf(HasSubstr(absl::StrCat("store \"", path_, "\"")),
-                                             HasSubstr(message))));
-    EXPECT_TRUE(Files() == before);
-  }
-
-  std::string folder_;
-  std::string path_;
-  WallTime now_{std::chrono::seconds(1'800'000'000)};
-};
+using testing::Tool;
+using testing::WriteFile;
 
 TEST_F(SqliteStoreTest, ANewFileIsCreatedAndEmpty) {
   const auto store = MustOpen();
@@ -218,7 +100,8 @@ TEST_F(SqliteStoreTest, ANewMigrationIsAtTheShareThatIsWanted) {
   ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
                        store->EnsureExists({"new", Share::All(), "new", "router", "no v1"}));
   EXPECT_EQ(ensured.migration.share, Share::All());
-  ASSERT_OK_AND_ASSIGN(const std::vector<MigrationChange> history, store->History("new", 10));
+  ASSERT_OK_AND_ASSIGN(const std::vector<MigrationChange> history,
+                       store->History({"new", std::nullopt, 10}));
   ASSERT_EQ(history.size(), 1u);
   EXPECT_EQ(history[0].from, std::nullopt);
   EXPECT_EQ(history[0].to, Share::All());
@@ -235,7 +118,7 @@ TEST_F(SqliteStoreTest, AMigrationThatExistsIsReturnedUnchanged) {
   EXPECT_FALSE(again.created);
   EXPECT_EQ(again.migration, set);
   EXPECT_EQ(set.salt, "salt-1");
-  EXPECT_THAT(store->History("ams", 10), IsOkAndHolds(::testing::SizeIs(2)));
+  EXPECT_THAT(store->History({"ams", std::nullopt, 10}), IsOkAndHolds(::testing::SizeIs(2)));
 }
 
 TEST_F(SqliteStoreTest, AMigrationOfNoNameIsRefused) {
@@ -267,12 +150,12 @@ TEST_F(SqliteStoreTest, EverythingSurvivesClosingAndOpening) {
     ASSERT_THAT(store->SetShare({"fra", Share::All(), std::nullopt, "eva", "go"}), IsOk());
     ASSERT_THAT(store->SetShare({"fra", Share::None(), std::nullopt, "eva", "back"}), IsOk());
     ASSERT_OK_AND_ASSIGN(migrations, store->Load());
-    ASSERT_OK_AND_ASSIGN(history, store->History("fra", 10));
+    ASSERT_OK_AND_ASSIGN(history, store->History({"fra", std::nullopt, 10}));
   }
   const auto store = MustOpen();
   EXPECT_FALSE(store->created());
   EXPECT_THAT(store->Load(), IsOkAndHolds(migrations));
-  EXPECT_THAT(store->History("fra", 10), IsOkAndHolds(history));
+  EXPECT_THAT(store->History({"fra", std::nullopt, 10}), IsOkAndHolds(history));
   ASSERT_EQ(migrations.size(), 3u);
   EXPECT_EQ(migrations[0].data_center, "ams");
   EXPECT_EQ(migrations[0].share, Percent("37.5"));
@@ -319,7 +202,8 @@ TEST_F(SqliteStoreTest, AnyTextIsKeptByteForByte) {
   EXPECT_EQ(migrations[0].salt, odd);
   EXPECT_EQ(migrations[0].actor, odd);
   EXPECT_EQ(migrations[0].reason, "");
-  ASSERT_OK_AND_ASSIGN(const std::vector<MigrationChange> history, store->History("ams", 9));
+  ASSERT_OK_AND_ASSIGN(const std::vector<MigrationChange> history,
+                       store->History({"ams", std::nullopt, 9}));
   EXPECT_EQ(history[1].reason, odd);
 }
 
@@ -337,7 +221,7 @@ TEST_F(SqliteStoreTest, AChangeBasedOnAnOldRevisionIsAbortedWithBothRevisions) {
   }
   ASSERT_OK_AND_ASSIGN(const std::vector<Migration> migrations, store->Load());
   EXPECT_EQ(migrations[0].share, Percent("25"));
-  EXPECT_THAT(store->History("ams", 10), IsOkAndHolds(::testing::SizeIs(2)));
+  EXPECT_THAT(store->History({"ams", std::nullopt, 10}), IsOkAndHolds(::testing::SizeIs(2)));
 }
 
 TEST_F(SqliteStoreTest, AChangeOfAnUnknownDataCenterIsNotFound) {
@@ -367,21 +251,26 @@ TEST_F(SqliteStoreTest, TheHistoryIsNewestFirstWithWhoWhenFromToAndWhy) {
   ASSERT_THAT(store->SetShare({"ams", Percent("12.5"), 1, "eva", "canary"}), IsOk());
   ASSERT_THAT(store->SetShare({"ams", Share::None(), 3, "bob", "misses"}), IsOk());
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
-  const MigrationChange created{
-      1, at(1), "ams", "router", "first start", std::nullopt, Share::None()};
-  const MigrationChange up{3, at(3), "ams", "eva", "canary", Share::None(), Percent("12.5")};
-  const MigrationChange down{4, at(4), "ams", "bob", "misses", Percent("12.5"), Share::None()};
-  EXPECT_THAT(store->History("ams", 10), IsOkAndHolds(ElementsAre(down, up, created)));
-  EXPECT_THAT(store->History("ams", 2), IsOkAndHolds(ElementsAre(down, up)));
-  EXPECT_THAT(store->History("ams", 0), IsOkAndHolds(IsEmpty()));
-  EXPECT_THAT(store->History("ams", ~std::size_t{0}), IsOkAndHolds(::testing::SizeIs(3)));
-  EXPECT_THAT(store->History("nowhere", 10), IsOkAndHolds(IsEmpty()));
+  const MigrationChange created{1,        at(1),         "ams",        ChangeKind::kCreated,
+                                "router", "first start", std::nullopt, Share::None(),
+                                ""};
+  const MigrationChange up{
+      3, at(3), "ams", ChangeKind::kShare, "eva", "canary", Share::None(), Percent("12.5"), ""};
+  const MigrationChange down{
+      4, at(4), "ams", ChangeKind::kShare, "bob", "misses", Percent("12.5"), Share::None(), ""};
+  EXPECT_THAT(store->History({"ams", std::nullopt, 10}),
+              IsOkAndHolds(ElementsAre(down, up, created)));
+  EXPECT_THAT(store->History({"ams", std::nullopt, 2}), IsOkAndHolds(ElementsAre(down, up)));
+  EXPECT_THAT(store->History({"ams", std::nullopt, 0}), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(store->History({"ams", std::nullopt, ~std::size_t{0}}),
+              IsOkAndHolds(::testing::SizeIs(3)));
+  EXPECT_THAT(store->History({"nowhere", std::nullopt, 10}), IsOkAndHolds(IsEmpty()));
 }
 
 TEST_F(SqliteStoreTest, TheSystemsClockIsTheDefault) {
   const auto before =
       std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
-  ASSERT_OK_AND_ASSIGN(const auto store, SqliteStore::Open(path_));
+  ASSERT_OK_AND_ASSIGN(const auto store, SqliteStore::Open(path_, SqliteStore::IfMissing::kCreate));
   ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
                        store->EnsureExists({"ams", Share::None(), "s", "a", "r"}));
   EXPECT_GE(ensured.migration.update_time, before);
@@ -403,7 +292,7 @@ TEST_F(SqliteStoreTest, ChangesOfManyThreadsAreSerialised) {
       for (int i = 0; i < kChanges; ++i) {
         const char* name = i % 2 == 0 ? "ams" : "fra";
         const auto set = store->SetShare({name, Percent("5"), std::nullopt, "a", "r"});
-        failures += !set.ok() + !store->Load().ok() + !store->History(name, 3).ok();
+        failures += !set.ok() + !store->Load().ok() + !store->History({name, std::nullopt, 3}).ok();
         if (set.ok()) own.push_back(set->revision);
       }
     });
@@ -455,7 +344,7 @@ TEST_F(SqliteStoreTest, ASecondStoreByAnotherNameOfTheFileIsRefused) {
   fs::create_symlink(path_, folder_ + "/symbolic.db");
   fs::create_hard_link(path_, folder_ + "/hard.db");
   for (const char* name : {"/symbolic.db", "/hard.db", "/./state.db"}) {
-    EXPECT_THAT(SqliteStore::Open(folder_ + name),
+    EXPECT_THAT(OpenAt(folder_ + name),
                 StatusIs(StatusCode::kFailedPrecondition, HasSubstr("held by another router")));
   }
 }
@@ -527,6 +416,27 @@ TEST_F(SqliteStoreTest, AMissingFolderIsNotFound) {
   EXPECT_THAT(Open(), StatusIs(StatusCode::kNotFound, HasSubstr("folder does not exist")));
 }
 
+TEST_F(SqliteStoreTest, AFileThatMustExistIsNotMade) {
+  for (const char* log : {"", "-wal"}) {
+    if (*log != 0) WriteFile(path_ + log, "committed changes");
+    const auto before = Files();
+    EXPECT_THAT(Open(SqliteStore::IfMissing::kFail),
+                RefusedWith(StatusCode::kNotFound,
+                            "does not exist; mend the path or restore a backup, or, if there never "
+                            "was one, start once without --store-must-exist"));
+    EXPECT_THAT(SqliteStore::ReadContents(path_),
+                RefusedWith(StatusCode::kNotFound, "does not exist; mend the path or restore"));
+    EXPECT_TRUE(Files() == before);
+  }
+  EXPECT_THAT(OpenAt(folder_ + "/missing/state.db", SqliteStore::IfMissing::kFail),
+              StatusIs(StatusCode::kNotFound, HasSubstr("its folder does not exist")));
+  fs::remove(path_ + "-wal");
+  MakeStore();
+  ASSERT_OK_AND_ASSIGN(const auto store, Open(SqliteStore::IfMissing::kFail));
+  EXPECT_FALSE(store->created());
+  EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
+}
+
 TEST_F(SqliteStoreTest, ASymbolicLinkToNothingIsNotFound) {
   fs::create_symlink(folder_ + "/missing.db", path_);
   ExpectRefused(StatusCode::kNotFound, "a symbolic link to nothing");
@@ -572,7 +482,7 @@ TEST_F(SqliteStoreTest, AFileThatTheUserMayNotUseIsPermissionDenied) {
   set_mode(folder_, 0555);
   as_nobody([&] {
     EXPECT_THAT(Open(), denied);
-    EXPECT_THAT(SqliteStore::Open(folder_ + "/new.db"),
+    EXPECT_THAT(OpenAt(folder_ + "/new.db"),
                 StatusIs(StatusCode::kPermissionDenied, HasSubstr("Permission denied")));
   });
   set_mode(folder_, 0700);
@@ -607,9 +517,9 @@ TEST_F(SqliteStoreTest, ADatabaseOfAnotherProgramKeepsItsLog) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   MakeStore();
-  Tool(path_).Run("PRAGMA user_version = 2");
+  Tool(path_).Run("PRAGMA user_version = 3");
   ExpectRefused(StatusCode::kFailedPrecondition,
-                "has schema version 2, this program knows up to 1; run the newer program");
+                "has schema version 3, this program knows up to 2; run the newer program");
 }
 
 TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
@@ -617,12 +527,12 @@ TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
   {
     Tool tool(path_);
     tool.KeepLog();
-    tool.Run("PRAGMA user_version = 2");
+    tool.Run("PRAGMA user_version = 3");
   }
   const std::string file = ReadFile(path_);
   const std::string log = ReadFile(path_ + "-wal");
   ASSERT_NE(log, "");
-  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 2")));
+  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 3")));
   EXPECT_EQ(ReadFile(path_), file);
   EXPECT_EQ(ReadFile(path_ + "-wal"), log);
 }
@@ -664,13 +574,14 @@ TEST_F(SqliteStoreTest, ADamagedPageIsDataLoss) {
 // SQLite would take the log for a stale one and delete it, and the state with it.
 TEST_F(SqliteStoreTest, ALogWithoutItsFileIsDataLoss) {
   WriteFile(path_ + "-wal", "committed changes");
-  ExpectRefused(StatusCode::kDataLoss, "the file is empty or missing, but its log (-wal) is there");
+  ExpectOpenRefused(StatusCode::kDataLoss,
+                    "the file is empty or missing, but its log (-wal) is there");
   WriteFile(path_, "");
   ExpectRefused(StatusCode::kDataLoss, "the file is empty or missing, but its log (-wal) is there");
 }
 
 TEST_F(SqliteStoreTest, AMissingTableIsDataLoss) {
-  for (const char* table : {"migration", "migration_change", "revision_counter"}) {
+  for (const char* table : {"migration", "migration_change", "topology", "revision_counter"}) {
     MakeStore();
     Tool(path_).Run(absl::StrCat("DROP TABLE ", table));
     ExpectRefused(StatusCode::kDataLoss, absl::StrCat("no such table: ", table));
@@ -689,12 +600,16 @@ TEST_F(SqliteStoreTest, ACounterThatWouldGiveARevisionTwiceIsDataLoss) {
 TEST_F(SqliteStoreTest, ValuesOutOfRangeInTheFileAreDataLoss) {
   MakeStore();
   const std::string whole = ReadFile(path_);
-  for (const char* change : {"v2_ppm = 1000001", "v2_ppm = -1", "revision = 0", "data_center = ''",
-                             "decision_algorithm = ''"}) {
+  for (const char* change :
+       {"migration SET v2_ppm = 1000001", "migration SET v2_ppm = -1", "migration SET revision = 0",
+        "migration SET data_center = ''", "migration SET decision_algorithm = ''",
+        "migration_change SET kind = 6", "migration_change SET to_ppm = -1"}) {
     WriteFile(path_, whole);
-    Tool(path_).Run(
-        absl::StrCat("PRAGMA ignore_check_constraints = 1; UPDATE migration SET ", change));
-    ExpectRefused(StatusCode::kDataLoss, "CHECK constraint failed in migration");
+    Tool(path_).Run(absl::StrCat("PRAGMA ignore_check_constraints = 1; UPDATE ", change));
+    ExpectOpenRefused(StatusCode::kDataLoss, "CHECK constraint failed in migration");
+    // SQLite does not look at constraints where it only reads.
+    EXPECT_THAT(SqliteStore::ReadContents(path_),
+                RefusedWith(StatusCode::kDataLoss, "the file is damaged"));
   }
 }
 
@@ -725,7 +640,7 @@ TEST_F(SqliteStoreTest, ValuesThatGoOutOfRangeAreNotRead) {
   tool.Run("UPDATE migration SET decision_algorithm = 'x', data_center = ''");
   EXPECT_THAT(store->Load(), StatusIs(StatusCode::kDataLoss, HasSubstr("names no data center")));
   tool.Run("UPDATE migration_change SET to_ppm = 2000000 WHERE revision = 2");
-  EXPECT_THAT(store->History("ams", 1),
+  EXPECT_THAT(store->History({"ams", std::nullopt, 1}),
               StatusIs(StatusCode::kDataLoss, HasSubstr("out of range at revision 2")));
   EXPECT_EQ(tool.Query("SELECT last_revision FROM revision_counter"), "2");
 }
@@ -811,7 +726,7 @@ TEST_F(SqliteStoreTest, AWriteThatTheDiskRefusesIsUnavailableAndChangesNothing) 
   }
   const auto store = MustOpen();
   EXPECT_THAT(store->Load(), IsOkAndHolds(before));
-  EXPECT_THAT(store->History("ams", 10), IsOkAndHolds(::testing::SizeIs(2)));
+  EXPECT_THAT(store->History({"ams", std::nullopt, 10}), IsOkAndHolds(::testing::SizeIs(2)));
   const auto set = store->SetShare({"ams", Percent("50"), 2, "a", "r"});
   ASSERT_THAT(set, IsOk());
   EXPECT_EQ(set->revision, 3);

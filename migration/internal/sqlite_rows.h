@@ -1,0 +1,54 @@
+// The rows of a store: read, with every value checked, and written.
+//
+// Reading: DATA_LOSS for a value that is missing, of a wrong type or out of range, so that nothing
+// is ever read as 0 because it was not there. Otherwise the errors of sqlite.h.
+//
+// Thread safety: thread-compatible.
+#ifndef RINGSHIFT_MIGRATION_INTERNAL_SQLITE_ROWS_H_
+#define RINGSHIFT_MIGRATION_INTERNAL_SQLITE_ROWS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "migration/internal/sqlite.h"
+#include "migration/store.h"
+
+namespace ringshift::internal {
+
+// Sorted by data center.
+absl::StatusOr<std::vector<Migration>> ReadMigrations(SqliteDatabase& database);
+absl::StatusOr<std::optional<Migration>> ReadMigration(SqliteDatabase& database,
+                                                       std::string_view data_center);
+absl::Status WriteMigration(SqliteDatabase& database, const Migration& migration);
+// Those that delete do nothing where there is nothing.
+absl::Status DeleteMigration(SqliteDatabase& database, std::string_view data_center);
+
+// Sorted by data center.
+absl::StatusOr<std::vector<StoredTopology>> ReadTopologies(SqliteDatabase& database);
+absl::StatusOr<std::optional<StoredTopology>> ReadTopology(SqliteDatabase& database,
+                                                           std::string_view data_center);
+absl::Status WriteTopology(SqliteDatabase& database, const StoredTopology& topology);
+absl::Status DeleteTopology(SqliteDatabase& database, std::string_view data_center);
+
+// Newest first.
+absl::StatusOr<std::vector<MigrationChange>> ReadHistory(SqliteDatabase& database,
+                                                         const HistoryQuery& query);
+absl::StatusOr<std::optional<MigrationChange>> ReadChange(SqliteDatabase& database,
+                                                          std::int64_t revision);
+absl::Status AppendChange(SqliteDatabase& database, const MigrationChange& change);
+
+// Counts on, and returns the new revision.
+absl::StatusOr<std::int64_t> NextRevision(SqliteDatabase& database);
+
+// All that a store of this schema version holds. REQUIRES: a transaction, or nobody else writes.
+absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_t schema_version);
+// Adds to an empty store what the contents have. REQUIRES: a transaction.
+absl::Status WriteContents(SqliteDatabase& database, const StoreContents& contents);
+
+}  // namespace ringshift::internal
+
+#endif  // RINGSHIFT_MIGRATION_INTERNAL_SQLITE_ROWS_H_
