@@ -1,9 +1,11 @@
 #include "server/log.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -110,10 +112,44 @@ std::string FormatLogLine(WallTime time, LogLevel level, std::string_view messag
   return line;
 }
 
+bool LogWriter::WriteAll(std::string_view text) {
+  while (!text.empty()) {
+    pollfd descriptor{fd_, POLLOUT, 0};
+    const auto patience = dropped_ > 0 ? std::chrono::milliseconds(0) : patience_;
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(patience.count()));
+    if (ready == 0) return false;
+    if (ready < 0 && errno == EINTR) continue;
+    // What is writable takes so many bytes without a wait.
+    const ssize_t written = ::write(fd_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && errno == EINTR) continue;
+    // A log that cannot be written has nowhere to be reported.
+    if (written <= 0) return true;
+    text.remove_prefix(static_cast<std::size_t>(written));
+    is_within_line_ = !text.empty();
+  }
+  return true;
+}
+
+void LogWriter::Write(std::string_view line) {
+  const absl::MutexLock lock(&mutex_);
+  if (dropped_ > 0) {
+    std::string report =
+        FormatLogLine(SystemWallTime(), LogLevel::kWarn, "nobody read the log: lines were dropped",
+                      {{"lines", std::to_string(dropped_)}});
+    if (is_within_line_) report.insert(0, 1, '\n');
+    if (!WriteAll(report)) {
+      ++dropped_;
+      return;
+    }
+    dropped_ = 0;
+  }
+  if (!WriteAll(line)) ++dropped_;
+}
+
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
-  const std::string line = FormatLogLine(SystemWallTime(), level, message, fields);
-  // A log that cannot be written has nowhere to be reported.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  // Until the process is gone: threads may log in its last moments.
+  static LogWriter& writer = *new LogWriter(STDERR_FILENO, std::chrono::milliseconds(100));
+  writer.Write(FormatLogLine(SystemWallTime(), level, message, fields));
 }
 
 }  // namespace ringshift

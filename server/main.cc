@@ -1,6 +1,9 @@
 // ringshiftd: see --help.
 #include <fcntl.h>
 #include <grpc/support/log.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,6 +17,7 @@
 #include <thread>
 #include <variant>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/lifecycle.h"
 #include "server/log.h"
@@ -34,14 +38,44 @@ void OccupyStandardDescriptors() {
   }
 }
 
+// SIGHUP, from the start on: what comes before the router can reload is remembered.
+//
+// Thread safety: thread-safe.
+class ReloadSignal {
+ public:
+  void Ask() {
+    const absl::MutexLock lock(&mutex_);
+    if (router_ == nullptr) {
+      LogInfo("SIGHUP: the topology is reloaded once the router is ready");
+      is_wanted_ = true;
+    } else {
+      router_->Reload();
+    }
+  }
+
+  // Signals go to `router` from now on; null: they are not heard any more.
+  void SendTo(RouterServer* router) {
+    const absl::MutexLock lock(&mutex_);
+    router_ = router;
+    if (router_ != nullptr && is_wanted_) router_->Reload();
+    is_wanted_ = false;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  RouterServer* router_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool is_wanted_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 // The first SIGTERM or SIGINT drains the router, or ends it where it is not ready yet; the second
 // ends it whatever it does. Nothing is lost by that: a change is durable before it is acknowledged.
-[[noreturn]] void HandleSignals(const sigset_t& signals, Lifecycle& lifecycle) {
+[[noreturn]] void HandleSignals(const sigset_t& signals, Lifecycle& lifecycle,
+                                ReloadSignal& reload) {
   for (;;) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
     if (signal == SIGHUP) {
-      LogWarn("SIGHUP is ignored: the topology is read at the start");
+      reload.Ask();
       continue;
     }
     const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
@@ -65,8 +99,18 @@ void LogForGrpc(gpr_log_func_args* args) {
   if (args->severity == GPR_LOG_SEVERITY_ERROR) LogWarn("grpc", {{"error", args->message}});
 }
 
+// The memory of a ring that is gone shall be the system's again at once. glibc would keep more and
+// more of such large pieces the larger those are that it has seen.
+void GiveLargeMemoryBack() {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 int Run(const RouterOptions& options) {
-  static Lifecycle lifecycle;  // the signal thread uses it until the process is gone
+  // The signal thread uses them until the process is gone.
+  static Lifecycle& lifecycle = *new Lifecycle;
+  static ReloadSignal& reload = *new ReloadSignal;
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
@@ -74,8 +118,11 @@ int Run(const RouterOptions& options) {
   ::sigaddset(&signals, SIGHUP);
   // Before any other thread starts, so that none of them takes the signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  GiveLargeMemoryBack();
   ::signal(SIGPIPE, SIG_IGN);
-  std::thread([signals] { HandleSignals(signals, lifecycle); }).detach();
+  // A write beyond a limit of file sizes fails, as on a disk that is full.
+  ::signal(SIGXFSZ, SIG_IGN);
+  std::thread([signals] { HandleSignals(signals, lifecycle, reload); }).detach();
   // Its lock-order bookkeeping costs gRPC some percent of a call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ::gpr_set_log_function(LogForGrpc);
@@ -84,15 +131,17 @@ int Run(const RouterOptions& options) {
   absl::Status status = router.status();
   if (status.ok()) status = (*router)->BuildAndServe();
   if (status.ok()) {
+    reload.SendTo(router->get());
     lifecycle.WaitUntilDraining();
     (*router)->Drain();
+    reload.SendTo(nullptr);
   } else {
     LogError("cannot start", {{"error", std::string(status.message())}});
   }
   const int exit_code = status.ok() ? 0 : 1;
   const bool all_ended =
       !router.ok() || (*router)->Stop(status.ok() ? kGrace : std::chrono::seconds(0));
-  if (!all_ended) LogWarn("not waited for a change of a migration that waits for the store");
+  if (!all_ended) LogWarn("not waited for a change or a reload that is under way");
   if (status.ok()) LogInfo("stopped");
   if (!all_ended) std::_Exit(exit_code);
   return exit_code;

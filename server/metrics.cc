@@ -2,8 +2,12 @@
 
 #include <prometheus/text_serializer.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "migration/decision.h"
 #include "server/process_metrics.h"
@@ -54,28 +58,110 @@ class RingFamilies {
                 "The largest share of a node over the share that its weight deserves.");
 };
 
-void CollectState(const RoutingDirectory& directory, MetricFamilies& families) {
+// A checksum's lowest 48 bits: a double, and so Prometheus, has them exactly.
+double Bits48(std::uint64_t checksum) {
+  return static_cast<double>(checksum & ((std::uint64_t{1} << 48) - 1));
+}
+
+double Ratio(Share share) { return static_cast<double>(share.ppm()) / Share::kMaxPpm; }
+
+void CollectDataCenters(const std::vector<std::shared_ptr<const RoutingTable>>& tables,
+                        MetricFamilies& families) {
   RingFamilies rings;
   prometheus::MetricFamily ratio = MakeGauge(
-      "ringshift_migration_v2_ratio", "The part of the requests that ring v2 answers, 0 to 1.");
+      "ringshift_migration_v2_ratio",
+      "The part of the requests that ring v2 shall answer (requested, as the store has it) "
+      "and answers (effective), 0 to 1.");
   prometheus::MetricFamily revision =
       MakeGauge("ringshift_migration_revision",
                 "The store's revision of the data center's last change of share.");
   prometheus::MetricFamily nodes =
       MakeGauge("ringshift_topology_nodes", "Nodes of the data center.");
-  for (const std::shared_ptr<const RoutingTable>& table : directory.Tables()) {
+  prometheus::MetricFamily checksum = MakeGauge(
+      "ringshift_routing_checksum",
+      "48 bits over rings, nodes, pools, salt and decision rule: routers that differ here "
+      "give different answers.");
+  for (const std::shared_ptr<const RoutingTable>& table : tables) {
     const DataCenter& data_center = table->data_center();
-    if (data_center.v1() != nullptr) rings.Add(data_center.name(), *data_center.v1());
-    rings.Add(data_center.name(), data_center.v2());
-    const MetricLabels labels = {{"data_center", data_center.name()}};
-    AddGauge(ratio, labels, static_cast<double>(table->share().ppm()) / Share::kMaxPpm);
-    AddGauge(revision, labels, static_cast<double>(table->migration().revision));
-    AddGauge(nodes, labels, static_cast<double>(data_center.node_set().size()));
+    const std::string& name = data_center.name();
+    if (data_center.v1() != nullptr) rings.Add(name, *data_center.v1());
+    rings.Add(name, data_center.v2());
+    AddGauge(ratio, {{"data_center", name}, {"kind", "requested"}},
+             Ratio(table->migration().share));
+    AddGauge(ratio, {{"data_center", name}, {"kind", "effective"}}, Ratio(table->share()));
+    AddGauge(revision, {{"data_center", name}}, static_cast<double>(table->migration().revision));
+    AddGauge(nodes, {{"data_center", name}}, static_cast<double>(data_center.node_set().size()));
+    AddGauge(checksum, {{"data_center", name}}, Bits48(table->checksum()));
   }
   rings.MoveTo(families);
-  families.push_back(std::move(ratio));
-  families.push_back(std::move(revision));
-  families.push_back(std::move(nodes));
+  for (prometheus::MetricFamily* family : {&ratio, &revision, &nodes, &checksum}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+void CollectTopology(const TopologyController& topology,
+                     const std::vector<std::shared_ptr<const RoutingTable>>& tables,
+                     MetricFamilies& families) {
+  const TopologyController::Status status = topology.status();
+  const auto counts = topology.counts();
+  prometheus::MetricFamily reloads =
+      MakeFamily(prometheus::MetricType::Counter, "ringshift_topology_reloads_total",
+                 "Readings of the topology file, by what came of them.");
+  using Result = TopologyController::Result;
+  for (const auto& [result, name] :
+       {std::pair(Result::kApplied, "applied"), std::pair(Result::kUnchanged, "unchanged"),
+        std::pair(Result::kHeld, "held"), std::pair(Result::kFailed, "failed")}) {
+    AddCounter(reloads, {{"result", name}},
+               static_cast<double>(counts[static_cast<std::size_t>(result)]));
+  }
+  prometheus::MetricFamily last_success =
+      MakeGauge("ringshift_topology_last_reload_success_timestamp_seconds",
+                "When all of the topology file was last taken up, or was served already.");
+  if (status.last_success) {
+    const std::chrono::duration<double> time = status.last_success->time_since_epoch();
+    AddGauge(last_success, {}, time.count());
+  }
+  prometheus::MetricFamily generation =
+      MakeGauge("ringshift_topology_generation",
+                "Readings of the topology file that changed what is served, since the start.");
+  AddGauge(generation, {}, static_cast<double>(status.generation));
+
+  prometheus::MetricFamily is_held = MakeGauge(
+      "ringshift_topology_reload_held",
+      "1 if the topology file changes the data center by more than the limits, so that it "
+      "waits to be accepted; else 0.");
+  prometheus::MetricFamily moved =
+      MakeGauge("ringshift_topology_held_moved_ratio",
+                "The part of the key space, 0 to 1, that a change which is held would move.");
+  std::map<std::string, bool> held;
+  for (const auto& table : tables) held[table->data_center().name()] = false;
+  for (const TopologyController::Change& change : status.held) {
+    held[change.data_center] = true;
+    // A data center that is gone from the file has no difference: all of it moves.
+    const double ratio =
+        change.difference ? change.difference->Worst(change.share).Moved(change.share) : 1;
+    AddGauge(moved, {{"data_center", change.data_center}}, ratio);
+  }
+  for (const auto& [name, is] : held) AddGauge(is_held, {{"data_center", name}}, is ? 1 : 0);
+  for (prometheus::MetricFamily* family :
+       {&reloads, &last_success, &generation, &is_held, &moved}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies& families) {
+  AddGauge(families.emplace_back(MakeGauge(
+               "ringshift_store_up", "1 if the store worked when it was last checked; else 0.")),
+           {}, store.status().ok() ? 1 : 0);
+  AddGauge(families.emplace_back(
+               MakeGauge("ringshift_store_created",
+                         "1 if this start of the router made the store, so that there was no state "
+                         "to remember; else 0.")),
+           {}, store.was_created() ? 1 : 0);
+  AddGauge(families.emplace_back(
+               MakeGauge("ringshift_migration_orphans",
+                         "Migrations that the store keeps for data centers that are not served.")),
+           {}, static_cast<double>(orphans));
 }
 
 }  // namespace
@@ -83,7 +169,10 @@ void CollectState(const RoutingDirectory& directory, MetricFamilies& families) {
 MetricFamilies RouterMetrics::Collect() const {
   MetricFamilies families;
   routes_.Collect(families);
-  CollectState(directory_, families);
+  const std::vector<std::shared_ptr<const RoutingTable>> tables = directory_.Tables();
+  CollectDataCenters(tables, families);
+  CollectTopology(topology_, tables, families);
+  CollectStore(store_, migrations_.OrphanCount(), families);
   const double startup_seconds = startup_seconds_.load(std::memory_order_relaxed);
   if (startup_seconds >= 0) {
     AddGauge(families.emplace_back(MakeGauge("ringshift_startup_duration_seconds",

@@ -10,15 +10,25 @@
 #include <string>
 
 #include "routing/routing_directory.h"
+#include "server/metric_family.h"
+#include "server/migration_controller.h"
 #include "server/route_metrics.h"
+#include "server/store_health.h"
+#include "server/topology_controller.h"
 
 namespace ringshift {
 
 class RouterMetrics {
  public:
-  // Both outlive this object.
-  RouterMetrics(const RoutingDirectory& directory, const RouteMetrics& routes)
-      : directory_(directory), routes_(routes) {}
+  // All outlive this object.
+  RouterMetrics(const RoutingDirectory& directory, const RouteMetrics& routes,
+                const MigrationController& migrations, const TopologyController& topology,
+                const StoreHealth& store)
+      : directory_(directory),
+        routes_(routes),
+        migrations_(migrations),
+        topology_(topology),
+        store_(store) {}
 
   void SetStartupDuration(std::chrono::duration<double> duration) {
     startup_seconds_.store(duration.count(), std::memory_order_relaxed);
@@ -32,6 +42,9 @@ class RouterMetrics {
  private:
   const RoutingDirectory& directory_;
   const RouteMetrics& routes_;
+  const MigrationController& migrations_;
+  const TopologyController& topology_;
+  const StoreHealth& store_;
   std::atomic<double> startup_seconds_{-1};  // below 0 until the router is ready
 };
 

@@ -1,38 +1,93 @@
 #include "server/migration_controller.h"
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
+#include "routing/topology.h"
 #include "server/log.h"
 
 namespace ringshift {
+namespace {
 
-absl::Status MigrationController::Adopt(std::shared_ptr<const DataCenter> data_center) {
-  const std::string name = data_center->name();
-  const auto annotate = [&name](const absl::Status& status) {
-    return absl::Status(status.code(), absl::string_view("data center \"" + name +
-                                                         "\": " + std::string(status.message())));
-  };
-  // A data center without v1 is all on v2, and stays there if it is given a v1 later.
-  const Share initial = data_center->v1() == nullptr ? Share::All() : Share::None();
+absl::Status Annotate(const std::string& data_center, const absl::Status& status) {
+  return absl::Status(status.code(), absl::string_view("data center \"" + data_center +
+                                                       "\": " + std::string(status.message())));
+}
+
+}  // namespace
+
+absl::Status MigrationController::Load() {
   const MutexLock lock(mutex_);
-  absl::StatusOr<MigrationStore::Ensured> ensured = store_.EnsureExists(
-      {name, initial, /*salt=*/name, "ringshiftd", "first seen in the topology"});
-  if (!ensured.ok()) return annotate(ensured.status());
-  const Share stored = ensured->migration.share;
-  if (ensured->created) {
-    LogWarn("the store has no share of the data center: a new one is made",
-            {{"data_center", name}, {"share", stored.ToPercent()}});
+  absl::StatusOr<std::vector<Migration>> migrations = store_.Load();
+  if (!migrations.ok()) return migrations.status();
+  const MutexLock orphans_lock(orphans_mutex_);
+  for (Migration& migration : *migrations) {
+    std::string name = migration.data_center;
+    orphans_.insert_or_assign(std::move(name), std::move(migration));
   }
+  return absl::OkStatus();
+}
+
+absl::Status MigrationController::Adopt(std::shared_ptr<const DataCenter> data_center,
+                                        const Check& check) {
+  const std::string name = data_center->name();
+  const MutexLock lock(mutex_);
+  const absl::StatusOr<std::shared_ptr<const RoutingTable>> served = directory_.Find(name);
+  Migration migration;
+  if (served.ok()) {
+    migration = (*served)->migration();
+  } else {
+    absl::StatusOr<Migration> stored = Stored(*data_center);
+    if (!stored.ok()) return Annotate(name, stored.status());
+    migration = *std::move(stored);
+  }
+  if (absl::Status allowed = check(migration); !allowed.ok()) return allowed;
   absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
-      RoutingTable::Create(std::move(data_center), std::move(ensured->migration));
-  if (!table.ok()) return annotate(table.status());
-  if ((*table)->share() != stored) {
+      RoutingTable::Create(std::move(data_center), std::move(migration));
+  if (!table.ok()) return Annotate(name, table.status());
+  if (const Share stored = (*table)->migration().share; (*table)->share() != stored) {
     LogWarn("the data center has no v1: v2 answers every request, whatever the stored share",
             {{"data_center", name}, {"stored", stored.ToPercent()}});
   }
-  directory_.Publish(*std::move(table));
+  Publish(*std::move(table));
   return absl::OkStatus();
+}
+
+absl::StatusOr<Migration> MigrationController::Stored(const DataCenter& data_center) {
+  const std::string& name = data_center.name();
+  // A data center without v1 is all on v2, and stays there if it is given a v1 later.
+  const Share initial = data_center.v1() == nullptr ? Share::All() : Share::None();
+  absl::StatusOr<MigrationStore::Ensured> ensured = store_.EnsureExists(
+      {name, initial, /*salt=*/name, "ringshiftd", "first seen in the topology"});
+  if (!ensured.ok()) return ensured.status();
+  if (ensured->created) {
+    LogWarn("the store has no share of the data center: a new one is made",
+            {{"data_center", name}, {"share", ensured->migration.share.ToPercent()}});
+    const MutexLock orphans_lock(orphans_mutex_);
+    orphans_.insert_or_assign(name, ensured->migration);
+  }
+  return std::move(ensured->migration);
+}
+
+void MigrationController::Publish(std::shared_ptr<const RoutingTable> table) {
+  const std::string name = table->data_center().name();
+  const MutexLock orphans_lock(orphans_mutex_);
+  directory_.Publish(std::move(table));
+  orphans_.erase(name);
+}
+
+void MigrationController::Drop(const std::string& data_center) {
+  const MutexLock lock(mutex_);
+  // Kept until the locks are free: its rings may go with it.
+  const absl::StatusOr<std::shared_ptr<const RoutingTable>> table = directory_.Find(data_center);
+  if (!table.ok()) return;
+  {
+    const MutexLock orphans_lock(orphans_mutex_);
+    directory_.Remove(data_center);
+    orphans_.insert_or_assign(data_center, (*table)->migration());
+  }
+  LogInfo("data center not served any more: its migration is kept",
+          {{"data_center", data_center}, {"share", (*table)->migration().share.ToPercent()}});
 }
 
 absl::StatusOr<MigrationController::Changed> MigrationController::SetShare(
@@ -65,6 +120,109 @@ absl::StatusOr<MigrationController::Changed> MigrationController::SetShare(
   if (!table.ok()) return table.status();
   directory_.Publish(*table);
   return Changed{*std::move(table), (*before)->share()};
+}
+
+absl::StatusOr<Migration> MigrationController::Forget(const ForgetRequest& request) {
+  const MutexLock lock(mutex_);
+  if (directory_.Find(request.data_center).ok()) {
+    return absl::FailedPreconditionError("the router serves data center \"" + request.data_center +
+                                         "\": take it out of the topology before its migration is "
+                                         "forgotten");
+  }
+  absl::StatusOr<Migration> migration = store_.Forget(request);
+  if (!migration.ok()) {
+    LogWarn("migration not forgotten", {{"data_center", request.data_center},
+                                        {"actor", request.actor},
+                                        {"error", migration.status().ToString()}});
+    return migration.status();
+  }
+  LogInfo("migration forgotten", {{"data_center", request.data_center},
+                                  {"share", migration->share.ToPercent()},
+                                  {"actor", request.actor},
+                                  {"reason", request.reason}});
+  const MutexLock orphans_lock(orphans_mutex_);
+  orphans_.erase(request.data_center);
+  return migration;
+}
+
+absl::StatusOr<Migration> MigrationController::Rename(RenameRequest request) {
+  const MutexLock lock(mutex_);
+  request.keep_from = directory_.Find(request.from).ok();
+  const absl::StatusOr<std::shared_ptr<const RoutingTable>> served = directory_.Find(request.to);
+  // Before the store is changed: afterwards it would be too late to find that there can be no
+  // table.
+  if (absl::StatusOr<View> from = Find(request.from); served.ok() && from.ok()) {
+    from->migration.data_center = request.to;
+    absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
+        RoutingTable::Create((*served)->shared_data_center(), std::move(from->migration));
+    if (!table.ok()) return Annotate(request.to, table.status());
+  }
+  absl::StatusOr<Migration> migration = store_.Rename(request);
+  if (!migration.ok()) {
+    LogWarn("migration not renamed", {{"from", request.from},
+                                      {"to", request.to},
+                                      {"actor", request.actor},
+                                      {"error", migration.status().ToString()}});
+    return migration.status();
+  }
+  LogInfo("migration renamed", {{"from", request.from},
+                                {"to", request.to},
+                                {"share", migration->share.ToPercent()},
+                                {"revision", std::to_string(migration->revision)},
+                                {"actor", request.actor},
+                                {"reason", request.reason}});
+  std::shared_ptr<const RoutingTable> table;
+  if (served.ok()) {
+    absl::StatusOr<std::shared_ptr<const RoutingTable>> created =
+        RoutingTable::Create((*served)->shared_data_center(), *migration);
+    if (!created.ok()) return Annotate(request.to, created.status());
+    table = *std::move(created);
+  }
+  const MutexLock orphans_lock(orphans_mutex_);
+  if (!request.keep_from) orphans_.erase(request.from);
+  if (table != nullptr) {
+    directory_.Publish(std::move(table));
+  } else {
+    orphans_.insert_or_assign(request.to, *migration);
+  }
+  return migration;
+}
+
+std::vector<MigrationController::View> MigrationController::Migrations() const {
+  std::vector<View> views;
+  {
+    const MutexLock orphans_lock(orphans_mutex_);
+    for (const auto& [name, migration] : orphans_) views.push_back({migration, nullptr});
+    for (std::shared_ptr<const RoutingTable>& table : directory_.Tables()) {
+      views.push_back({table->migration(), std::move(table)});
+    }
+  }
+  std::sort(views.begin(), views.end(), [](const View& a, const View& b) {
+    return a.migration.data_center < b.migration.data_center;
+  });
+  return views;
+}
+
+absl::StatusOr<MigrationController::View> MigrationController::Find(
+    std::string_view data_center) const {
+  {
+    const MutexLock orphans_lock(orphans_mutex_);
+    if (absl::StatusOr<std::shared_ptr<const RoutingTable>> table = directory_.Find(data_center);
+        table.ok()) {
+      return View{(*table)->migration(), *table};
+    }
+    if (const auto found = orphans_.find(data_center); found != orphans_.end()) {
+      return View{found->second, nullptr};
+    }
+  }
+  std::vector<std::string> known;
+  for (const View& view : Migrations()) known.push_back(view.migration.data_center);
+  return absl::NotFoundError(UnknownNameMessage("data center", data_center, known));
+}
+
+std::size_t MigrationController::OrphanCount() const {
+  const MutexLock orphans_lock(orphans_mutex_);
+  return orphans_.size();
 }
 
 }  // namespace ringshift

@@ -1,15 +1,24 @@
-// Changes migrations: in the store first, then in the routing tables.
+// Changes migrations: in the store first, then in the routing tables. And keeps, beside the tables,
+// the migrations of data centers that are not served.
 //
 // A change is in force once it is durable, never before; and because changes are made one at a
-// time, the tables go through the store's revisions in order.
+// time, the tables go through the store's revisions in order. A data center that is being served
+// goes on with the migration that its table has, whatever becomes of the store.
 //
 // Thread safety: thread-safe. A change waits for the store, and for the changes before it, for
 // seconds where another program has the store's lock: never call it on a thread of gRPC's. Readers
-// of the directory wait for neither.
+// wait for neither.
 #ifndef RINGSHIFT_SERVER_MIGRATION_CONTROLLER_H_
 #define RINGSHIFT_SERVER_MIGRATION_CONTROLLER_H_
 
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,14 +33,25 @@ namespace ringshift {
 
 class MigrationController {
  public:
-  // Both outlive this object, and nothing else writes to them.
+  // Both outlive this object, and nothing else changes migrations or publishes tables.
   MigrationController(MigrationStore& store, RoutingDirectory& directory)
       : store_(store), directory_(directory) {}
 
-  // Publishes the data center with the migration that the store has for it. Where the store has
-  // none, a new one starts at share 0, or at all of it where there is no v1, and a warning says so.
-  // Errors: those of EnsureExists and RoutingTable::Create, with the data center.
-  absl::Status Adopt(std::shared_ptr<const DataCenter> data_center);
+  // Takes up the migrations that the store has. Call it before anything else. Errors: those of
+  // MigrationStore::Load.
+  absl::Status Load();
+
+  // Publishes the data center. One that is served already keeps the migration of its table; another
+  // one gets the one that the store has for it; where there is none a new one starts at share 0, or
+  // at all of it where there is no v1, and a warning says so.
+  //
+  // `check` sees the migration at the moment of the change, and may refuse it. Errors: its own, and
+  // those of EnsureExists and RoutingTable::Create, with the data center.
+  using Check = std::function<absl::Status(const Migration&)>;
+  absl::Status Adopt(std::shared_ptr<const DataCenter> data_center, const Check& check);
+
+  // Serves the data center no more. Its migration is an orphan from then on.
+  void Drop(const std::string& data_center);
 
   // OK once the change is durable and published; it is logged.
   //
@@ -44,10 +64,40 @@ class MigrationController {
   };
   absl::StatusOr<Changed> SetShare(const ShareChange& change);
 
+  // FAILED_PRECONDITION if the router serves the data center; otherwise as MigrationStore::Forget.
+  absl::StatusOr<Migration> Forget(const ForgetRequest& request);
+
+  // A data center that is served keeps its migration, so `request.keep_from` is ignored. Where `to`
+  // is served, its table has the migration once this is OK. Errors: those of
+  // MigrationStore::Rename.
+  absl::StatusOr<Migration> Rename(RenameRequest request);
+
+  // Every migration, by data center. `table` is null where the data center is not served.
+  struct View {
+    Migration migration;
+    std::shared_ptr<const RoutingTable> table;
+  };
+  std::vector<View> Migrations() const;
+  // NOT_FOUND with the known names, bounded.
+  absl::StatusOr<View> Find(std::string_view data_center) const;
+  // How many migrations belong to data centers that are not served.
+  std::size_t OrphanCount() const;
+
  private:
+  // The migration that the store has for a data center that is not served, made where it has none.
+  absl::StatusOr<Migration> Stored(const DataCenter& data_center)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // An orphan is one no more.
+  void Publish(std::shared_ptr<const RoutingTable> table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Serialises changes; held while the store is waited for.
   Mutex mutex_;
   MigrationStore& store_ ABSL_GUARDED_BY(mutex_);
   RoutingDirectory& directory_;  // has its own synchronisation; published to under mutex_
+  // Held for moments; so that readers see every data center once, a table is added or taken away
+  // under it too.
+  mutable Mutex orphans_mutex_;
+  std::map<std::string, Migration, std::less<>> orphans_ ABSL_GUARDED_BY(orphans_mutex_);
 };
 
 }  // namespace ringshift

@@ -1,70 +1,45 @@
 #include "server/migration_service.h"
 
-#include <chrono>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "server/status.h"
+#include "routing/topology.h"
+#include "server/calls.h"
+#include "server/migration_proto.h"
 
 namespace ringshift {
 namespace {
 
-// A page token is this and the name of the last data center of the page before. A data center that
-// has gone meanwhile does no harm.
-constexpr std::string_view kTokenStart = "after:";
+// A page token of the history is this and the revision of the last change of the page before.
+constexpr std::string_view kBeforeTokenStart = "before:";
 
-void ToProto(WallTime time, google::protobuf::Timestamp& proto) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  proto.set_seconds(seconds.time_since_epoch().count());
-  proto.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(time - seconds).count()));
+absl::StatusOr<std::int64_t> ParseBeforeToken(std::string_view token) {
+  if (!token.starts_with(kBeforeTokenStart)) return BadPageToken();
+  const std::string_view digits = token.substr(kBeforeTokenStart.size());
+  const char* const end = digits.data() + digits.size();
+  std::int64_t revision = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), end, revision);
+  if (error != std::errc() || stop != end || revision <= 0) return BadPageToken();
+  return revision;
 }
 
-void ToProto(const RoutingTable& table, v1::Migration& proto) {
-  const Migration& migration = table.migration();
-  proto.set_data_center(migration.data_center);
-  proto.set_v2_ppm(table.share().ppm());
-  proto.set_salt(migration.salt);
-  proto.set_decision_algorithm(migration.decision_algorithm);
-  proto.set_revision(migration.revision);
-  ToProto(migration.update_time, *proto.mutable_update_time());
-  proto.set_actor(migration.actor);
-  proto.set_reason(migration.reason);
-  proto.set_tier(table.data_center().tier());
-  proto.set_has_v1(table.data_center().v1() != nullptr);
-}
-
-absl::Status CheckDataCenter(const std::string& data_center) {
-  if (!data_center.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("data_center is empty: name the data center");
-}
-
-absl::Status CheckLength(std::string_view field, const std::string& value, std::size_t limit) {
-  if (value.size() <= limit) return absl::OkStatus();
-  return absl::InvalidArgumentError(std::string(field) + " has " + std::to_string(value.size()) +
-                                    " bytes; at most " + std::to_string(limit) + " are kept");
-}
-
-// The data center that the page comes after; "" for the first page.
-absl::StatusOr<std::string_view> ParsePageToken(std::string_view token) {
-  if (token.empty()) return token;
-  const bool has_start = token.starts_with(kTokenStart);
-  const std::string_view name = has_start ? token.substr(kTokenStart.size()) : "";
-  if (name.empty() ||
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos) {
-    return absl::InvalidArgumentError(
-        "page_token is not one that ListMigrations gave; leave it empty for the first page");
+// Whether a topology may have a data center of this name.
+absl::Status CheckNewName(const std::string& name) {
+  constexpr std::size_t kMaxBytes = 63;
+  if (name.empty()) {
+    return absl::InvalidArgumentError("new_data_center is empty: name the data center");
   }
-  return name;
-}
-
-grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
+  if (name.size() > kMaxBytes || !HasDataCenterCharacters(name) || name == kOtherDataCenter) {
+    return absl::InvalidArgumentError("new_data_center \"" + name.substr(0, kMaxBytes) +
+                                      "\" is not the name of a data center: 1 to 63 of a-z, 0-9 "
+                                      "and -, and not \"other\"");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -72,97 +47,179 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const abs
 grpc::ServerUnaryReactor* MigrationService::GetMigration(grpc::CallbackServerContext* context,
                                                          const v1::GetMigrationRequest* request,
                                                          v1::GetMigrationResponse* response) {
-  return Finish(context, Get(*request, *response));
+  return FinishCall(context, Get(*request, *response));
 }
 
 grpc::ServerUnaryReactor* MigrationService::ListMigrations(grpc::CallbackServerContext* context,
                                                            const v1::ListMigrationsRequest* request,
                                                            v1::ListMigrationsResponse* response) {
-  return Finish(context, List(*request, *response));
+  return FinishCall(context, List(*request, *response));
 }
 
 grpc::ServerUnaryReactor* MigrationService::SetMigration(grpc::CallbackServerContext* context,
                                                          const v1::SetMigrationRequest* request,
                                                          v1::SetMigrationResponse* response) {
-  absl::StatusOr<ShareChange> change = ToChange(*request, context->peer());
-  if (!change.ok()) return Finish(context, change.status());
-  // The call's objects live until Finish.
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  changes_.Add({*std::move(change),
-                [context] {
-                  return !context->IsCancelled() &&
-                         std::chrono::system_clock::now() < context->deadline();
-                },
-                [reactor, response](const ChangeQueue::Result& changed) {
-                  if (changed.ok()) {
-                    ToProto(*changed->table, *response->mutable_migration());
-                    response->set_previous_v2_ppm(changed->previous.ppm());
-                  }
-                  reactor->Finish(ToGrpcStatus(changed.status()));
-                }});
-  return reactor;
+  absl::StatusOr<ShareChange> change = Parse(*request, context->peer());
+  if (!change.ok()) return FinishCall(context, change.status());
+  return QueueCall(
+      changes_, context,
+      [this, change = *std::move(change)] { return migrations_.SetShare(change); },
+      [response](const MigrationController::Changed& changed) {
+        ToProto(changed.table->migration(), changed.table.get(), *response->mutable_migration());
+        response->set_previous_v2_ppm(changed.previous.ppm());
+      });
+}
+
+grpc::ServerUnaryReactor* MigrationService::ListMigrationChanges(
+    grpc::CallbackServerContext* context, const v1::ListMigrationChangesRequest* request,
+    v1::ListMigrationChangesResponse* response) {
+  absl::StatusOr<HistoryQuery> query = Parse(*request);
+  if (!query.ok()) return FinishCall(context, query.status());
+  const std::size_t page_size = query->limit;
+  ++query->limit;  // whether there is more
+  return QueueCall(
+      reads_, context, [this, query = *std::move(query)] { return store_.History(query); },
+      [response, page_size](const std::vector<MigrationChange>& changes) {
+        for (std::size_t i = 0; i < changes.size(); ++i) {
+          if (i == page_size) {
+            response->set_next_page_token(std::string(kBeforeTokenStart) +
+                                          std::to_string(changes[i - 1].revision));
+            break;
+          }
+          ToProto(changes[i], *response->add_changes());
+        }
+      });
+}
+
+grpc::ServerUnaryReactor* MigrationService::ForgetMigration(
+    grpc::CallbackServerContext* context, const v1::ForgetMigrationRequest* request,
+    v1::ForgetMigrationResponse* response) {
+  absl::StatusOr<ForgetRequest> wanted = Parse(*request, context->peer());
+  if (!wanted.ok()) return FinishCall(context, wanted.status());
+  return QueueCall(
+      changes_, context, [this, wanted = *std::move(wanted)] { return migrations_.Forget(wanted); },
+      [response](const Migration& migration) {
+        ToProto(migration, nullptr, *response->mutable_migration());
+      });
+}
+
+grpc::ServerUnaryReactor* MigrationService::RenameMigration(
+    grpc::CallbackServerContext* context, const v1::RenameMigrationRequest* request,
+    v1::RenameMigrationResponse* response) {
+  absl::StatusOr<RenameRequest> wanted = Parse(*request, context->peer());
+  if (!wanted.ok()) return FinishCall(context, wanted.status());
+  return QueueCall(
+      changes_, context,
+      [this, wanted = *std::move(wanted)]() -> absl::StatusOr<MigrationController::View> {
+        absl::StatusOr<Migration> renamed = migrations_.Rename(wanted);
+        if (!renamed.ok()) return renamed.status();
+        return migrations_.Find(wanted.to);
+      },
+      [response](const MigrationController::View& view) {
+        ToProto(view.migration, view.table.get(), *response->mutable_migration());
+      });
 }
 
 absl::Status MigrationService::Get(const v1::GetMigrationRequest& request,
                                    v1::GetMigrationResponse& response) const {
   if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
-  if (absl::Status named = CheckDataCenter(request.data_center()); !named.ok()) return named;
-  absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
-      directory_.Find(request.data_center());
-  if (!table.ok()) return table.status();
-  ToProto(**table, *response.mutable_migration());
+  if (absl::Status named = CheckDataCenterIsNamed(request.data_center()); !named.ok()) return named;
+  absl::StatusOr<MigrationController::View> view = migrations_.Find(request.data_center());
+  if (!view.ok()) return view.status();
+  ToProto(view->migration, view->table.get(), *response.mutable_migration());
   return absl::OkStatus();
 }
 
 absl::Status MigrationService::List(const v1::ListMigrationsRequest& request,
                                     v1::ListMigrationsResponse& response) const {
   if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
-  if (request.page_size() < 0) {
-    return absl::InvalidArgumentError("page_size is " + std::to_string(request.page_size()) +
-                                      "; it must be 0 or above");
-  }
-  absl::StatusOr<std::string_view> after = ParsePageToken(request.page_token());
+  absl::StatusOr<std::size_t> page_size = PageSize(request.page_size());
+  if (!page_size.ok()) return page_size.status();
+  absl::StatusOr<std::string_view> after = ParseNamePageToken(request.page_token());
   if (!after.ok()) return after.status();
-  const int page_size = request.page_size() == 0 || request.page_size() > kMaxPageSize
-                            ? kMaxPageSize
-                            : request.page_size();
-  for (const std::shared_ptr<const RoutingTable>& table : directory_.Tables()) {
-    const std::string& name = table->data_center().name();
-    if (name <= *after) continue;
-    if (response.migrations_size() == page_size) {
-      const std::string& last = response.migrations(page_size - 1).data_center();
-      response.set_next_page_token(std::string(kTokenStart) + last);
+  for (const MigrationController::View& view : migrations_.Migrations()) {
+    const std::string& name = view.migration.data_center;
+    if (!after->empty() && name <= *after) continue;
+    if (static_cast<std::size_t>(response.migrations_size()) == *page_size) {
+      response.set_next_page_token(NamePageToken(response.migrations().rbegin()->data_center()));
       break;
     }
-    ToProto(*table, *response.add_migrations());
+    ToProto(view.migration, view.table.get(), *response.add_migrations());
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<ShareChange> MigrationService::ToChange(const v1::SetMigrationRequest& request,
-                                                       const std::string& peer) const {
+absl::StatusOr<ShareChange> MigrationService::Parse(const v1::SetMigrationRequest& request,
+                                                    const std::string& peer) const {
   if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
-  if (absl::Status named = CheckDataCenter(request.data_center()); !named.ok()) return named;
+  if (absl::Status named = CheckDataCenterIsNamed(request.data_center()); !named.ok()) return named;
   if (!request.has_v2_ppm()) {
     return absl::InvalidArgumentError(
         "v2_ppm is absent: give the share in parts per million, 0 to 1000000; 0 is a value too");
   }
   absl::StatusOr<Share> share = Share::FromPpm(request.v2_ppm());
   if (!share.ok()) return share.status();
-  if (absl::Status fits = CheckLength("reason", request.reason(), kMaxReasonBytes); !fits.ok()) {
-    return fits;
-  }
-  if (absl::Status fits = CheckLength("requested_by", request.requested_by(), kMaxRequestedByBytes);
-      !fits.ok()) {
+  if (absl::Status fits = CheckWhoAndWhy(request.reason(), request.requested_by()); !fits.ok()) {
     return fits;
   }
   ShareChange change;
   change.data_center = request.data_center();
   change.share = *share;
   if (request.has_expected_revision()) change.expected_revision = request.expected_revision();
-  change.actor = request.requested_by().empty() ? peer : request.requested_by() + " (" + peer + ")";
+  change.actor = Actor(request.requested_by(), peer);
   change.reason = request.reason();
   return change;
+}
+
+absl::StatusOr<HistoryQuery> MigrationService::Parse(
+    const v1::ListMigrationChangesRequest& request) const {
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
+  absl::StatusOr<std::size_t> page_size = PageSize(request.page_size());
+  if (!page_size.ok()) return page_size.status();
+  HistoryQuery query;
+  query.data_center = request.data_center();
+  query.limit = *page_size;
+  if (!request.page_token().empty()) {
+    absl::StatusOr<std::int64_t> before = ParseBeforeToken(request.page_token());
+    if (!before.ok()) return before.status();
+    query.before_revision = *before;
+  }
+  return query;
+}
+
+absl::StatusOr<ForgetRequest> MigrationService::Parse(const v1::ForgetMigrationRequest& request,
+                                                      const std::string& peer) const {
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
+  if (absl::Status named = CheckDataCenterIsNamed(request.data_center()); !named.ok()) return named;
+  if (absl::Status fits = CheckWhoAndWhy(request.reason(), request.requested_by()); !fits.ok()) {
+    return fits;
+  }
+  ForgetRequest wanted;
+  wanted.data_center = request.data_center();
+  if (request.has_expected_revision()) wanted.expected_revision = request.expected_revision();
+  wanted.actor = Actor(request.requested_by(), peer);
+  wanted.reason = request.reason();
+  return wanted;
+}
+
+absl::StatusOr<RenameRequest> MigrationService::Parse(const v1::RenameMigrationRequest& request,
+                                                      const std::string& peer) const {
+  if (absl::Status started = lifecycle_.CheckAnswering(); !started.ok()) return started;
+  if (absl::Status named = CheckDataCenterIsNamed(request.data_center()); !named.ok()) return named;
+  if (absl::Status named = CheckNewName(request.new_data_center()); !named.ok()) return named;
+  if (request.new_data_center() == request.data_center()) {
+    return absl::InvalidArgumentError("data_center and new_data_center are both \"" +
+                                      request.data_center() + "\"");
+  }
+  if (absl::Status fits = CheckWhoAndWhy(request.reason(), request.requested_by()); !fits.ok()) {
+    return fits;
+  }
+  RenameRequest wanted;
+  wanted.from = request.data_center();
+  wanted.to = request.new_data_center();
+  wanted.actor = Actor(request.requested_by(), peer);
+  wanted.reason = request.reason();
+  return wanted;
 }
 
 }  // namespace ringshift

@@ -1,38 +1,34 @@
 // ringshift.v1.MigrationService, as its proto describes it.
 //
-// Thread safety: thread-safe. No handler waits: a change is made by a ChangeQueue, and its call
-// ends from there.
+// Thread safety: thread-safe. No handler waits: what needs the store is done by a WorkQueue, and
+// its call ends from there.
 #ifndef RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 #define RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 
-#include <chrono>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "migration/store.h"
 #include "ringshift/v1/migration.grpc.pb.h"
-#include "routing/routing_directory.h"
-#include "server/change_queue.h"
 #include "server/lifecycle.h"
 #include "server/migration_controller.h"
+#include "server/work_queue.h"
 
 namespace ringshift {
 
 class MigrationService final : public v1::MigrationService::CallbackService {
  public:
-  static constexpr int kMaxPageSize = 1000;
-  static constexpr std::size_t kMaxReasonBytes = 1024;
-  static constexpr std::size_t kMaxRequestedByBytes = 256;
-
-  // All three outlive this object.
-  MigrationService(const Lifecycle& lifecycle, const RoutingDirectory& directory,
-                   MigrationController& controller)
-      : lifecycle_(lifecycle), directory_(directory), changes_(controller) {}
-
-  // Those of ChangeQueue::Stop. The server's Shutdown waits for calls that are still in the queue.
-  bool StopChanges(std::chrono::steady_clock::time_point deadline) {
-    return changes_.Stop(deadline);
-  }
+  // All outlive this object. The history is read from `store` on the queue `reads`; changes are
+  // made by `migrations` on the queue `changes`. The queues must have stopped before the server
+  // that has this service is gone: its Shutdown waits for calls that are still in them.
+  MigrationService(const Lifecycle& lifecycle, MigrationController& migrations,
+                   MigrationStore& store, WorkQueue& changes, WorkQueue& reads)
+      : lifecycle_(lifecycle),
+        migrations_(migrations),
+        store_(store),
+        changes_(changes),
+        reads_(reads) {}
 
   grpc::ServerUnaryReactor* GetMigration(grpc::CallbackServerContext* context,
                                          const v1::GetMigrationRequest* request,
@@ -43,19 +39,35 @@ class MigrationService final : public v1::MigrationService::CallbackService {
   grpc::ServerUnaryReactor* SetMigration(grpc::CallbackServerContext* context,
                                          const v1::SetMigrationRequest* request,
                                          v1::SetMigrationResponse* response) override;
+  grpc::ServerUnaryReactor* ListMigrationChanges(
+      grpc::CallbackServerContext* context, const v1::ListMigrationChangesRequest* request,
+      v1::ListMigrationChangesResponse* response) override;
+  grpc::ServerUnaryReactor* ForgetMigration(grpc::CallbackServerContext* context,
+                                            const v1::ForgetMigrationRequest* request,
+                                            v1::ForgetMigrationResponse* response) override;
+  grpc::ServerUnaryReactor* RenameMigration(grpc::CallbackServerContext* context,
+                                            const v1::RenameMigrationRequest* request,
+                                            v1::RenameMigrationResponse* response) override;
 
  private:
   absl::Status Get(const v1::GetMigrationRequest& request,
                    v1::GetMigrationResponse& response) const;
   absl::Status List(const v1::ListMigrationsRequest& request,
                     v1::ListMigrationsResponse& response) const;
-  // What the request asks for. `peer` is where the call came from.
-  absl::StatusOr<ShareChange> ToChange(const v1::SetMigrationRequest& request,
-                                       const std::string& peer) const;
+  // What the requests ask for. `peer` is where the call came from.
+  absl::StatusOr<ShareChange> Parse(const v1::SetMigrationRequest& request,
+                                    const std::string& peer) const;
+  absl::StatusOr<HistoryQuery> Parse(const v1::ListMigrationChangesRequest& request) const;
+  absl::StatusOr<ForgetRequest> Parse(const v1::ForgetMigrationRequest& request,
+                                      const std::string& peer) const;
+  absl::StatusOr<RenameRequest> Parse(const v1::RenameMigrationRequest& request,
+                                      const std::string& peer) const;
 
   const Lifecycle& lifecycle_;
-  const RoutingDirectory& directory_;
-  ChangeQueue changes_;
+  MigrationController& migrations_;
+  MigrationStore& store_;
+  WorkQueue& changes_;
+  WorkQueue& reads_;
 };
 
 }  // namespace ringshift

@@ -1,7 +1,15 @@
 #include "server/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
 #include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "migration/share.h"
+#include "server/settings.h"
 
 namespace ringshift {
 namespace {
@@ -9,61 +17,214 @@ namespace {
 constexpr std::string_view kStoreScheme = "sqlite:";
 
 constexpr std::string_view kFooter = R"(
+Settings
+  Every flag can also be a variable of the environment, or a line of the file that --config names:
+    --public-address=HOST:PORT   RINGSHIFTD_PUBLIC_ADDRESS=HOST:PORT   public-address=HOST:PORT
+    --store-must-exist           RINGSHIFTD_STORE_MUST_EXIST=true      store-must-exist=true
+  The command line goes before the environment, the environment before the file, the file before the
+  default. In the file, empty lines and lines that begin with # do not count.
+
 Ports
   public  gRPC for edge services: RoutingService, health, reflection
-  admin   gRPC for operators: MigrationService, health, reflection; keep it on loopback, it has no
-          authentication
+  admin   gRPC for operators: MigrationService, TopologyService, StatusService, health, reflection;
+          keep it on loopback, it has no authentication
   http    GET /metrics, /healthz, /readyz; it changes nothing
 Port 0 lets the system choose; the log line msg="listening" names the ports.
+
+Signals
+  SIGHUP           reads the topology again
+  SIGTERM, SIGINT  end the router once calls have ended; a second one ends it at once
 
 Exit codes
   0             stopped by SIGTERM or SIGINT
   1             could not start
-  2             unusable flags
+  2             unusable settings
   128 + signal  ended at once, without waiting for calls, by a second SIGTERM or SIGINT
 
-Example
-  ringshiftd --topology=/etc/ringshift/topology.yaml --store=sqlite:/var/lib/ringshift/state.db)";
+Examples
+  ringshiftd --topology=/etc/ringshift/topology.yaml --store=sqlite:/var/lib/ringshift/state.db
+  ringshiftd --config=/etc/ringshift/ringshiftd.conf
+where /etc/ringshift/ringshiftd.conf holds
+  topology=/etc/ringshift/topology.yaml
+  store=sqlite:/var/lib/ringshift/state.db
+  store-must-exist=true)";
 
 EarlyExit Unusable(const std::string& why) {
   return {2, "ringshiftd: " + why + "\nRun 'ringshiftd --help' for the flags and an example.\n"};
 }
 
+absl::Status ParseStore(const std::string& text, std::string& path) {
+  if (!text.starts_with(kStoreScheme) || text.size() == kStoreScheme.size()) {
+    return absl::InvalidArgumentError(
+        "\"" + text + "\" is not sqlite:PATH, for example sqlite:/var/lib/ringshift/state.db");
+  }
+  path = text.substr(kStoreScheme.size());
+  return absl::OkStatus();
+}
+
+absl::Status ParseBool(const std::string& text, bool& value) {
+  if (text != "true" && text != "false") {
+    return absl::InvalidArgumentError("\"" + text + "\" is not true or false");
+  }
+  value = text == "true";
+  return absl::OkStatus();
+}
+
+absl::Status ParseAddress(const std::string& text, ListenAddress& address) {
+  absl::StatusOr<ListenAddress> parsed = ListenAddress::Parse(text);
+  if (!parsed.ok()) return parsed.status();
+  address = *std::move(parsed);
+  return absl::OkStatus();
+}
+
+absl::Status ParseLimits(const std::string& text, ReloadLimits& limits) {
+  absl::StatusOr<Share> percent = Share::ParsePercent(text);
+  if (!percent.ok()) return percent.status();
+  limits.max_moved_ratio = static_cast<double>(percent->ppm()) / Share::kMaxPpm;
+  limits.max_removed_ratio = limits.max_moved_ratio;
+  return absl::OkStatus();
+}
+
+absl::Status ParseNames(std::string_view text, std::vector<std::string>& names) {
+  for (;;) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    if (end == 0) {
+      return absl::InvalidArgumentError("a name is empty; expected NAME,NAME,...");
+    }
+    names.emplace_back(text.substr(0, end));
+    if (end == text.size()) return absl::OkStatus();
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The flags, and what they do to the options.
+class Flags {
+ public:
+  // Puts the value into the options, or says what is wrong with it.
+  using Apply = std::function<absl::Status(const std::string& value)>;
+
+  explicit Flags(CLI::App& app) : app_(app) {}
+
+  void AddValue(const std::string& name, const std::string& type, const std::string& help,
+                const std::string& default_value, Apply apply) {
+    Flag& flag = Add(name, std::move(apply));
+    flag.option = app_.add_option("--" + name, flag.value, help)->type_name(type);
+    if (!default_value.empty()) flag.option->default_str(default_value);
+  }
+
+  void AddSwitch(const std::string& name, const std::string& help, bool& value) {
+    Flag& flag = Add(name, [&value](const std::string& text) { return ParseBool(text, value); });
+    flag.option = app_.add_flag("--" + name, flag.value, help);
+  }
+
+  // Reads the file that the flag `name`, or its variable, names, if there is one, and applies every
+  // setting from the place that goes before the others.
+  absl::Status ApplyAll(const std::string& file_flag, const Environment& environment) const {
+    Settings settings;
+    for (const Flag& flag : flags_) {
+      const std::string variable = VariableName(flag.name);
+      if (flag.option->count() > 0) {
+        settings[flag.name] = {flag.value, "--" + flag.name};
+      } else if (std::optional<std::string> value = environment(variable)) {
+        settings[flag.name] = {*std::move(value), variable};
+      }
+    }
+    for (const auto& [name, setting] : settings) {
+      if (setting.value.empty()) return absl::InvalidArgumentError(setting.source + ": no value");
+    }
+    if (const auto file = settings.find(file_flag); file != settings.end()) {
+      absl::StatusOr<Settings> more = ReadSettingsFile(file->second.value, NamesWithout(file_flag));
+      if (!more.ok()) {
+        return absl::InvalidArgumentError(file->second.source + ": " +
+                                          std::string(more.status().message()));
+      }
+      settings.merge(*std::move(more));
+    }
+    for (const Flag& flag : flags_) {
+      const auto setting = settings.find(flag.name);
+      if (setting == settings.end()) continue;
+      if (absl::Status applied = flag.apply(setting->second.value); !applied.ok()) {
+        return absl::InvalidArgumentError(setting->second.source + ": " +
+                                          std::string(applied.message()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Flag {
+    std::string name;
+    Apply apply;
+    std::string value;
+    CLI::Option* option = nullptr;
+  };
+
+  Flag& Add(const std::string& name, Apply apply) {
+    return flags_.emplace_back(Flag{name, std::move(apply), "", nullptr});
+  }
+
+  std::vector<std::string> NamesWithout(const std::string& file_flag) const {
+    std::vector<std::string> names;
+    for (const Flag& flag : flags_) {
+      if (flag.name != file_flag) names.push_back(flag.name);
+    }
+    return names;
+  }
+
+  CLI::App& app_;
+  std::deque<Flag> flags_;  // app_ has pointers to them
+};
+
 }  // namespace
 
-std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const* argv) {
+std::optional<std::string> ProcessEnvironment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const* argv,
+                                                    const Environment& environment) {
+  constexpr const char* kConfig = "config";
   RouterOptions options;
-  std::string store;
-  std::string public_address = options.public_address.ToString();
-  std::string admin_address = options.admin_address.ToString();
-  std::string http_address = options.http_address.ToString();
   bool no_reflection = false;
 
   CLI::App app("Ringshift's router: answers which cache node owns a request.", "ringshiftd");
   app.footer(std::string(kFooter));
   app.set_version_flag("--version", "ringshiftd " RINGSHIFT_VERSION);
-  app.add_option("--topology", options.topology_path, "the topology, a YAML file")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--store", store,
-                 "where migration state is kept; the file is made if it is missing")
-      ->type_name("sqlite:PATH")
-      ->required();
-  app.add_option("--public-address", public_address, "the port for edge services")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--admin-address", admin_address, "the port for operators")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--http-address", http_address, "the port for metrics and probes")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  app.add_option("--data-centers", options.data_centers,
-                 "serve only these data centers of the topology (default: all)")
-      ->type_name("NAME,...")
-      ->delimiter(',');
-  app.add_flag("--no-reflection", no_reflection,
-               "do not describe the API to gRPC clients that ask");
+  Flags flags(app);
+  flags.AddValue("topology", "FILE", "the topology, a YAML file; required", "",
+                 [&](const std::string& text) {
+                   options.topology_path = text;
+                   return absl::OkStatus();
+                 });
+  flags.AddValue("store", "sqlite:PATH",
+                 "where migration state is kept; the file is made if it is missing; required", "",
+                 [&](const std::string& text) { return ParseStore(text, options.sqlite_path); });
+  flags.AddSwitch("store-must-exist",
+                  "do not start if the store is missing, rather than begin with every share at 0",
+                  options.store_must_exist);
+  flags.AddValue("max-reload-churn", "PERCENT",
+                 "a change of the topology that moves more of a data center's key space, or drops "
+                 "more of its nodes, waits until it is accepted",
+                 "10", [&](const std::string& text) { return ParseLimits(text, options.limits); });
+  flags.AddValue("public-address", "HOST:PORT", "the port for edge services",
+                 options.public_address.ToString(), [&](const std::string& text) {
+                   return ParseAddress(text, options.public_address);
+                 });
+  flags.AddValue(
+      "admin-address", "HOST:PORT", "the port for operators", options.admin_address.ToString(),
+      [&](const std::string& text) { return ParseAddress(text, options.admin_address); });
+  flags.AddValue("http-address", "HOST:PORT", "the port for metrics and probes",
+                 options.http_address.ToString(),
+                 [&](const std::string& text) { return ParseAddress(text, options.http_address); });
+  flags.AddValue("data-centers", "NAME,...",
+                 "serve only these data centers of the topology (default: all)", "",
+                 [&](const std::string& text) { return ParseNames(text, options.data_centers); });
+  flags.AddSwitch("no-reflection", "do not describe the API to gRPC clients that ask",
+                  no_reflection);
+  flags.AddValue(kConfig, "FILE", "a file with more settings", "",
+                 [](const std::string&) { return absl::OkStatus(); });
 
   // CLI11 would take the next flag for the value.
   for (int i = 1; i < argc; ++i) {
@@ -83,26 +244,12 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
     return Unusable(error.what());
   }
 
-  if (!store.starts_with(kStoreScheme) || store.size() == kStoreScheme.size()) {
-    return Unusable("--store: \"" + store +
-                    "\" is not sqlite:PATH, for example sqlite:/var/lib/ringshift/state.db");
+  if (absl::Status applied = flags.ApplyAll(kConfig, environment); !applied.ok()) {
+    return Unusable(std::string(applied.message()));
   }
-  options.sqlite_path = store.substr(kStoreScheme.size());
+  if (options.topology_path.empty()) return Unusable("--topology is required");
+  if (options.sqlite_path.empty()) return Unusable("--store is required");
   options.reflection = !no_reflection;
-  const struct {
-    std::string_view flag;
-    const std::string& text;
-    ListenAddress& address;
-  } addresses[] = {{"--public-address", public_address, options.public_address},
-                   {"--admin-address", admin_address, options.admin_address},
-                   {"--http-address", http_address, options.http_address}};
-  for (const auto& [flag, text, address] : addresses) {
-    absl::StatusOr<ListenAddress> parsed = ListenAddress::Parse(text);
-    if (!parsed.ok()) {
-      return Unusable(std::string(flag) + ": " + std::string(parsed.status().message()));
-    }
-    address = *std::move(parsed);
-  }
   return options;
 }
 

@@ -1,13 +1,16 @@
-// What ringshiftd is told on its command line.
+// What ringshiftd is told: on its command line, in its environment, in a file.
 //
-// Thread safety: values; pure functions.
+// Thread safety: values; ParseOptions reads the environment it is given and a file, no more.
 #ifndef RINGSHIFT_SERVER_OPTIONS_H_
 #define RINGSHIFT_SERVER_OPTIONS_H_
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "routing/topology_change.h"
 #include "server/listen_address.h"
 
 namespace ringshift {
@@ -15,6 +18,8 @@ namespace ringshift {
 struct RouterOptions {
   std::string topology_path;
   std::string sqlite_path;
+  bool store_must_exist = false;
+  ReloadLimits limits;
   ListenAddress public_address{"0.0.0.0", 7400};
   ListenAddress admin_address{"127.0.0.1", 7401};
   ListenAddress http_address{"0.0.0.0", 9464};
@@ -24,11 +29,20 @@ struct RouterOptions {
 
 // The program has nothing to do but say something: on stdout if the exit code is 0, else on stderr.
 struct EarlyExit {
-  int exit_code = 0;  // 2 for flags that cannot be used
+  int exit_code = 0;  // 2 for settings that cannot be used
   std::string text;
 };
 
-std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const* argv);
+// The value of a variable of the environment; none if it is not set.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// That of this process.
+std::optional<std::string> ProcessEnvironment(const std::string& name);
+
+// A setting is taken from the command line, else from the environment, else from the file of
+// --config, else it has its default. A refusal names the flag, the variable, or the file and line.
+std::variant<RouterOptions, EarlyExit> ParseOptions(
+    int argc, const char* const* argv, const Environment& environment = ProcessEnvironment);
 
 }  // namespace ringshift
 

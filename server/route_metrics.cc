@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <tuple>
+#include <string>
 #include <utility>
+
+#include "routing/topology.h"
 
 namespace ringshift {
 namespace {
@@ -20,22 +22,6 @@ constexpr std::size_t kDurationSum = kBucketBounds.size() + 1;
 constexpr std::array kRouteErrors = {absl::StatusCode::kInvalidArgument,
                                      absl::StatusCode::kNotFound, absl::StatusCode::kUnavailable};
 
-std::vector<std::string> PoolNames(const DataCenterSpec& data_center) {
-  std::vector<std::string> names = {std::string(kDefaultPool)};
-  for (const PoolSpec& pool : data_center.pools) names.push_back(pool.name);
-  return names;
-}
-
-std::map<std::string, DataCenterRouteMetrics, std::less<>> MakeCounters(
-    const std::vector<DataCenterSpec>& data_centers) {
-  std::map<std::string, DataCenterRouteMetrics, std::less<>> counters;
-  for (const DataCenterSpec& data_center : data_centers) {
-    counters.try_emplace(data_center.name, PoolNames(data_center), data_center.v1.has_value());
-  }
-  counters.try_emplace(std::string(RouteMetrics::kOther), std::vector<std::string>{}, false);
-  return counters;
-}
-
 prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations) {
   prometheus::ClientMetric metric;
   for (std::size_t i = 0; i < kBucketBounds.size(); ++i) {
@@ -50,17 +36,55 @@ prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations) {
 
 }  // namespace
 
-DataCenterRouteMetrics::DataCenterRouteMetrics(std::vector<std::string> pools, bool has_v1)
-    : pools_(std::move(pools)), has_v1_(has_v1), counters_(kCodes + 2 * pools_.size()) {}
+DataCenterRouteMetrics::DataCenterRouteMetrics()
+    : errors_(std::make_shared<ShardedCounters>(kCodes)) {}
 
-RouteMetrics::RouteMetrics(const std::vector<DataCenterSpec>& data_centers)
-    : data_centers_(MakeCounters(data_centers)),
-      other_(&data_centers_.find(kOther)->second),
-      durations_(kDurationSum + 1) {}
+DataCenterRouteMetrics::DataCenterRouteMetrics(const DataCenter& data_center,
+                                               const DataCenterRouteMetrics* previous)
+    : has_v1_(data_center.v1() != nullptr),
+      errors_(previous == nullptr ? std::make_shared<ShardedCounters>(kCodes) : previous->errors_) {
+  std::size_t new_counters = 0;
+  for (const DataCenter::Pool& pool : data_center.pools()) {
+    PoolCounters counters;
+    if (previous != nullptr && previous->pools_.contains(pool.name)) {
+      counters = previous->pools_.at(pool.name);
+    } else {
+      counters.first_index = new_counters;
+      new_counters += kVersions;
+    }
+    pools_.emplace(pool.name, std::move(counters));
+  }
+  if (new_counters == 0) return;
+  const auto block = std::make_shared<ShardedCounters>(new_counters);
+  for (auto& [name, counters] : pools_) {
+    if (counters.counters == nullptr) counters.counters = block;
+  }
+}
 
-DataCenterRouteMetrics& RouteMetrics::Of(std::string_view data_center) {
+RouteMetrics::RouteMetrics()
+    : other_(std::make_shared<const DataCenterRouteMetrics>()), durations_(kDurationSum + 1) {}
+
+void RouteMetrics::Serve(const DataCenter& data_center) {
+  std::shared_ptr<const DataCenterRouteMetrics> metrics;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = data_centers_.find(data_center.name());
+    if (found != data_centers_.end()) metrics = found->second;
+  }
+  metrics = std::make_shared<const DataCenterRouteMetrics>(data_center, metrics.get());
+  const absl::MutexLock lock(&mutex_);
+  data_centers_[data_center.name()].swap(metrics);
+}
+
+void RouteMetrics::Drop(const std::string& data_center) {
+  const absl::MutexLock lock(&mutex_);
+  data_centers_.erase(data_center);
+}
+
+std::shared_ptr<const DataCenterRouteMetrics> RouteMetrics::Of(std::string_view data_center) const {
+  const absl::MutexLock lock(&mutex_);
   const auto found = data_centers_.find(data_center);
-  return found == data_centers_.end() ? *other_ : found->second;
+  return found == data_centers_.end() ? other_ : found->second;
 }
 
 void RouteMetrics::ObserveRoute(std::chrono::nanoseconds duration) {
@@ -77,26 +101,34 @@ std::uint64_t RouteMetrics::RouteCalls() const {
 }
 
 void RouteMetrics::Collect(MetricFamilies& families) const {
+  DataCenters data_centers;
+  {
+    const absl::MutexLock lock(&mutex_);
+    data_centers = data_centers_;
+  }
+  data_centers.emplace(std::string(kOtherDataCenter), other_);
   prometheus::MetricFamily routes =
       MakeFamily(prometheus::MetricType::Counter, "ringshift_routes_total",
                  "Keys that were answered, by the ring that answered.");
   prometheus::MetricFamily errors =
       MakeFamily(prometheus::MetricType::Counter, "ringshift_route_errors_total",
                  "Keys that were refused, by gRPC status code; an unknown data center is `other`.");
-  for (const auto& [name, metrics] : data_centers_) {
-    for (std::size_t pool = 0; pool < metrics.pools_.size(); ++pool) {
+  for (const auto& [name, metrics] : data_centers) {
+    for (const auto& [pool, counters] : metrics->pools_) {
       for (const RingVersion version : {RingVersion::kV1, RingVersion::kV2}) {
-        if (version == RingVersion::kV1 && !metrics.has_v1_) continue;
+        if (version == RingVersion::kV1 && !metrics->has_v1_) continue;
+        const std::size_t index =
+            counters.first_index + DataCenterRouteMetrics::VersionOffset(version);
         AddCounter(routes,
                    {{"data_center", name},
-                    {"pool", metrics.pools_[pool]},
+                    {"pool", pool},
                     {"ring_version", std::string(RingVersionName(version))}},
-                   static_cast<double>(metrics.counters_.Sum(metrics.RouteIndex(pool, version))));
+                   static_cast<double>(counters.counters->Sum(index)));
       }
     }
     for (std::size_t i = 0; i < DataCenterRouteMetrics::kCodes; ++i) {
       const auto code = static_cast<absl::StatusCode>(i);
-      const std::uint64_t count = metrics.counters_.Sum(i);
+      const std::uint64_t count = metrics->errors_->Sum(i);
       const bool foreseen =
           std::find(kRouteErrors.begin(), kRouteErrors.end(), code) != kRouteErrors.end();
       if (!foreseen && count == 0) continue;

@@ -1,9 +1,11 @@
 // What the routing calls count: answers, errors, durations.
 //
-// The counters of a data center live as long as this object, whatever tables come and go. Labels
-// come from closed sets; nothing that a caller sends becomes one.
+// A data center has counters while it is served, and a pool while the data center has it; what
+// stays through a reload goes on counting. Labels come from closed sets; nothing that a caller
+// sends becomes one.
 //
-// Thread safety: thread-safe. Cost of counting: a few additions on this thread's cache lines.
+// Thread safety: thread-safe, save for Serve. Cost of counting: a few additions on this thread's
+// cache lines.
 #ifndef RINGSHIFT_SERVER_ROUTE_METRICS_H_
 #define RINGSHIFT_SERVER_ROUTE_METRICS_H_
 
@@ -12,52 +14,73 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "ring/ring.h"
-#include "routing/topology.h"
+#include "routing/data_center.h"
 #include "server/metric_family.h"
 #include "server/sharded_counters.h"
 
 namespace ringshift {
 
+// The counters of a data center with the pools and rings that it has at one time. They are shared
+// with those of the times before and after.
 class DataCenterRouteMetrics {
  public:
-  DataCenterRouteMetrics(std::vector<std::string> pools, bool has_v1);
+  // Without pools, for what is no data center.
+  DataCenterRouteMetrics();
+  // Goes on with the counters of `previous` (may be null).
+  DataCenterRouteMetrics(const DataCenter& data_center, const DataCenterRouteMetrics* previous);
 
-  // `pool` is an index in DataCenter::pools().
-  void CountRoute(std::size_t pool, RingVersion version) {
-    counters_.Add(RouteIndex(pool, version), 1);
+  // A pool that the data center does not have is not counted: a request that was answered from an
+  // older table may name one. Cost: a few comparisons.
+  void CountRoute(std::string_view pool, RingVersion version) const {
+    const auto found = pools_.find(pool);
+    if (found == pools_.end()) return;
+    found->second.counters->Add(found->second.first_index + VersionOffset(version), 1);
   }
-  void CountError(absl::StatusCode code) { counters_.Add(ErrorIndex(code), 1); }
+  void CountError(absl::StatusCode code) const { errors_->Add(static_cast<std::size_t>(code), 1); }
 
  private:
   friend class RouteMetrics;
 
   static constexpr std::size_t kCodes = 17;
+  static constexpr std::size_t kVersions = 2;
 
-  std::size_t RouteIndex(std::size_t pool, RingVersion version) const {
-    return kCodes + 2 * pool + (version == RingVersion::kV2 ? 1 : 0);
+  static std::size_t VersionOffset(RingVersion version) {
+    return version == RingVersion::kV2 ? 1 : 0;
   }
-  static std::size_t ErrorIndex(absl::StatusCode code) { return static_cast<std::size_t>(code); }
 
-  const std::vector<std::string> pools_;
-  const bool has_v1_;
-  ShardedCounters counters_;  // by status code, then by (pool, version)
+  // The kVersions counters of a pool, in a block that it shares with the pools that came with it.
+  struct PoolCounters {
+    std::shared_ptr<ShardedCounters> counters;
+    std::size_t first_index = 0;
+  };
+
+  std::map<std::string, PoolCounters, std::less<>> pools_;
+  bool has_v1_ = false;
+  std::shared_ptr<ShardedCounters> errors_;  // by status code
 };
 
 class RouteMetrics {
  public:
-  // The label of every data center that the router does not have.
-  static constexpr std::string_view kOther = "other";
+  RouteMetrics();
 
-  explicit RouteMetrics(const std::vector<DataCenterSpec>& data_centers);
+  // The data center has counters from now on, for its pools and rings as they are. Call it before
+  // its table is published, and from one thread at a time.
+  void Serve(const DataCenter& data_center);
 
-  // The counters of a data center, or those of `other`.
-  DataCenterRouteMetrics& Of(std::string_view data_center);
+  // The data center has none any more.
+  void Drop(const std::string& data_center);
+
+  // The counters of a data center, or those of `other`. They can be counted with for as long as the
+  // caller holds them, whatever is served meanwhile.
+  std::shared_ptr<const DataCenterRouteMetrics> Of(std::string_view data_center) const;
 
   // How long a Route call took within the handler.
   void ObserveRoute(std::chrono::nanoseconds duration);
@@ -70,9 +93,12 @@ class RouteMetrics {
   void Collect(MetricFamilies& families) const;
 
  private:
-  std::map<std::string, DataCenterRouteMetrics, std::less<>>
-      data_centers_;  // the keys never change
-  DataCenterRouteMetrics* const other_;
+  using DataCenters =
+      std::map<std::string, std::shared_ptr<const DataCenterRouteMetrics>, std::less<>>;
+
+  const std::shared_ptr<const DataCenterRouteMetrics> other_;
+  mutable absl::Mutex mutex_;  // held for moments
+  DataCenters data_centers_ ABSL_GUARDED_BY(mutex_);
   ShardedCounters durations_;  // by bucket, the last one +Inf; then the sum in nanoseconds
 };
 

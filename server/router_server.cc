@@ -8,20 +8,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "routing/topology_loader.h"
 #include "server/log.h"
+#include "server/topology_file.h"
 
 namespace ringshift {
 namespace {
-
-constexpr const char* kPublicService = v1::RoutingService::service_full_name();
-constexpr const char* kAdminService = v1::MigrationService::service_full_name();
 
 // A draining router answers until no call has come for kQuiet, or kDrainTime is over; then it
 // refuses until none has come for kQuietWhileRefusing, or kRefuseTime is over.
@@ -29,6 +28,18 @@ constexpr std::chrono::milliseconds kQuiet{1000};
 constexpr std::chrono::milliseconds kDrainTime{2000};
 constexpr std::chrono::milliseconds kQuietWhileRefusing{100};
 constexpr std::chrono::milliseconds kRefuseTime{1000};
+
+constexpr std::chrono::seconds kWatchPause{1};
+constexpr std::chrono::seconds kSaveTopologyPause{1};
+constexpr std::chrono::seconds kCheckStorePause{5};
+// How long a look at the topology file may take when the router stops.
+constexpr std::chrono::milliseconds kMoment{500};
+
+constexpr std::chrono::milliseconds kMinPingInterval{10'000};
+constexpr int kMaxPingStrikes = 2;
+constexpr int kMaxRequestBytes = 4 << 20;
+
+const std::string kStoreScheme = "sqlite:";
 
 constexpr const char* kPublicFlag = "--public-address";
 constexpr const char* kAdminFlag = "--admin-address";
@@ -38,21 +49,6 @@ std::string FormatSeconds(std::chrono::duration<double> duration) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3f", duration.count());
   return text;
-}
-
-// Leaves the data centers called `names`, or all if there are no names.
-absl::Status Select(const std::vector<std::string>& names, Topology& topology) {
-  if (names.empty()) return absl::OkStatus();
-  for (const std::string& name : names) {
-    if (topology.Find(name) != nullptr) continue;
-    std::vector<std::string> known;
-    for (const DataCenterSpec& spec : topology.data_centers) known.push_back(spec.name);
-    return absl::NotFoundError("--data-centers: " + UnknownNameMessage("data center", name, known));
-  }
-  std::erase_if(topology.data_centers, [&names](const DataCenterSpec& spec) {
-    return std::find(names.begin(), names.end(), spec.name) == names.end();
-  });
-  return absl::OkStatus();
 }
 
 // The error of a listener, with its flag.
@@ -87,82 +83,97 @@ absl::Status CheckAddresses(const RouterOptions& options) {
   return absl::OkStatus();
 }
 
-// For the service and for the server as a whole.
-void SetHealth(grpc::Server& server, const char* service, bool serving) {
+// For the services and for the server as a whole.
+void SetHealth(grpc::Server& server, const std::vector<const char*>& services, bool serving) {
   grpc::HealthCheckServiceInterface* health = server.GetHealthCheckService();
   health->SetServingStatus("", serving);
-  health->SetServingStatus(service, serving);
+  for (const char* service : services) health->SetServingStatus(service, serving);
 }
 
 // Its health is NOT_SERVING. Puts the port that it really has into `address`.
-absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(grpc::Service& service,
-                                                              const char* service_name,
-                                                              ListenAddress& address) {
+absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
+    const std::vector<grpc::Service*>& services, ListenAddress& address) {
   if (absl::Status free = CheckFree(address); !free.ok()) return free;
   const std::string wanted = address.ToString();
   grpc::ServerBuilder builder;
   // Without it a second router on the port would silently take half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Clients may ping as often as the common libraries let them, with calls or without; one that
+  // goes on pinging more often is sent away.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(kMinPingInterval.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
-  builder.RegisterService(&service);
+  for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || address.port <= 0) {
     return absl::UnavailableError("cannot listen on " + wanted);
   }
-  SetHealth(*server, service_name, false);
   return server;
 }
 
-// The state that the store keeps for data centers that are not served, so that nobody wonders
-// later.
-absl::Status ReportOrphans(MigrationStore& store, const Topology& topology) {
-  absl::StatusOr<std::vector<Migration>> migrations = store.Load();
-  if (!migrations.ok()) return migrations.status();
-  for (const Migration& migration : *migrations) {
-    if (topology.Find(migration.data_center) != nullptr) continue;
-    LogInfo("migration kept for a data center that is not served",
-            {{"data_center", migration.data_center}, {"share", migration.share.ToPercent()}});
+// What the watcher sees of the topology.
+absl::StatusOr<std::string> ReadWatchedFile(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return absl::FailedPreconditionError(path + " is no regular file, so it is not watched");
   }
-  return absl::OkStatus();
+  return ReadTopologyFile(path);
+}
+
+TopologyController::Options TopologyOptions(const RouterOptions& options) {
+  return {options.topology_path, options.data_centers, options.limits, SystemWallTime};
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Start(const RouterOptions& options,
                                                                   Lifecycle& lifecycle) {
-  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(options.topology_path);
-  if (!loaded.ok()) return loaded.status();
-  for (const std::string& warning : loaded->warnings) LogWarn("topology", {{"warning", warning}});
-  if (absl::Status selected = Select(options.data_centers, loaded->topology); !selected.ok()) {
-    return selected;
-  }
-
   // Before the store is made: it is new only once.
   if (absl::Status free = CheckAddresses(options); !free.ok()) return free;
-  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(options.sqlite_path);
+  std::error_code unknown;
+  if (!options.store_must_exist && !std::filesystem::exists(options.sqlite_path, unknown)) {
+    absl::Status usable = TopologyController::CheckFirstFile(TopologyOptions(options));
+    if (!usable.ok()) return usable;
+  }
+  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(
+      options.sqlite_path,
+      options.store_must_exist ? SqliteStore::IfMissing::kFail : SqliteStore::IfMissing::kCreate);
   if (!store.ok()) return store.status();
   if ((*store)->created()) {
     LogWarn("the store is new: every data center starts at share 0",
-            {{"store", "sqlite:" + options.sqlite_path}});
+            {{"store", kStoreScheme + options.sqlite_path}});
   }
-  if (absl::Status read = ReportOrphans(**store, loaded->topology); !read.ok()) return read;
-
-  std::unique_ptr<RouterServer> server(
-      new RouterServer(std::move(loaded->topology), *std::move(store), lifecycle));
+  std::unique_ptr<RouterServer> server(new RouterServer(options, *std::move(store), lifecycle));
   if (absl::Status listening = server->Listen(options); !listening.ok()) return listening;
   return server;
 }
 
-RouterServer::RouterServer(Topology topology, std::unique_ptr<SqliteStore> store,
+RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteStore> store,
                            Lifecycle& lifecycle)
-    : topology_(std::move(topology)),
-      store_(std::move(store)),
+    : store_(std::move(store)),
       lifecycle_(lifecycle),
-      controller_(*store_, directory_),
-      route_metrics_(topology_.data_centers),
-      metrics_(directory_, route_metrics_),
+      store_health_(kStoreScheme + options.sqlite_path, store_->created(), *store_),
+      migrations_(*store_, directory_),
+      topology_(TopologyOptions(options), *store_, migrations_, directory_, route_metrics_),
+      metrics_(directory_, route_metrics_, migrations_, topology_, store_health_),
+      check_store_("check of the store", changes_, [this] { store_health_.Check(); }),
+      save_topology_("saving of the topology", reloads_, [this] { topology_.SavePending(); }),
+      // What becomes of it is in the status and in the log.
+      reload_by_signal_(
+          "reload by SIGHUP", reloads_,
+          [this] { topology_.Reload(ReloadTrigger::kSignal, "SIGHUP").IgnoreError(); }),
+      reload_by_file_(topology_, reloads_),
+      watcher_({[this] { return ReadWatchedFile(topology_.path()); },
+                [this] { return reload_by_file_.Known(); },
+                [this](std::string bytes) { reload_by_file_.TakeUp(std::move(bytes)); }}),
       routing_service_(lifecycle_, directory_, route_metrics_),
-      migration_service_(lifecycle_, directory_, controller_) {}
+      migration_service_(lifecycle_, migrations_, *store_, changes_, reads_),
+      topology_service_(lifecycle_, directory_, topology_, reloads_, reads_),
+      status_service_(lifecycle_, SystemWallTime(), store_health_, topology_, directory_) {}
 
 RouterServer::~RouterServer() { Stop(std::chrono::milliseconds(0)); }
 
@@ -172,15 +183,16 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
 
   ListenAddress public_address = options.public_address;
   absl::StatusOr<std::unique_ptr<grpc::Server>> public_server =
-      StartGrpcServer(routing_service_, kPublicService, public_address);
+      StartGrpcServer({&routing_service_}, public_address);
   if (!public_server.ok()) return Annotate(kPublicFlag, public_server.status());
   public_server_ = *std::move(public_server);
 
   ListenAddress admin_address = options.admin_address;
   absl::StatusOr<std::unique_ptr<grpc::Server>> admin_server =
-      StartGrpcServer(migration_service_, kAdminService, admin_address);
+      StartGrpcServer({&migration_service_, &topology_service_, &status_service_}, admin_address);
   if (!admin_server.ok()) return Annotate(kAdminFlag, admin_server.status());
   admin_server_ = *std::move(admin_server);
+  SetHealth(false);
 
   absl::StatusOr<std::unique_ptr<HttpServer>> http_server = HttpServer::Start(
       options.http_address, {[this]() -> std::optional<std::string> {
@@ -202,20 +214,31 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
 }
 
 absl::Status RouterServer::BuildAndServe() {
-  for (const DataCenterSpec& spec : topology_.data_centers) {
-    absl::StatusOr<std::shared_ptr<const DataCenter>> data_center = DataCenter::Build(spec);
-    if (!data_center.ok()) return data_center.status();
-    if (absl::Status adopted = controller_.Adopt(*std::move(data_center)); !adopted.ok()) {
-      return adopted;
-    }
+  if (absl::Status loaded = migrations_.Load(); !loaded.ok()) return loaded;
+  if (absl::Status started = topology_.Start(); !started.ok()) return started;
+  for (const MigrationController::View& view : migrations_.Migrations()) {
+    if (view.table != nullptr) continue;
+    LogInfo(
+        "migration kept for a data center that is not served",
+        {{"data_center", view.migration.data_center}, {"share", view.migration.share.ToPercent()}});
   }
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start_;
   metrics_.SetStartupDuration(duration);
   lifecycle_.StartServing();
   SetHealth(true);
-  LogInfo("ready", {{"data_centers", std::to_string(topology_.data_centers.size())},
+  StartPeriodicTasks();
+  LogInfo("ready", {{"data_centers", std::to_string(directory_.Tables().size())},
                     {"seconds", FormatSeconds(duration)}});
   return absl::OkStatus();
+}
+
+void RouterServer::StartPeriodicTasks() {
+  const auto add = [this](std::chrono::milliseconds pause, std::function<void()> run) {
+    periodic_tasks_.push_back(std::make_unique<PeriodicTask>(pause, std::move(run)));
+  };
+  add(kCheckStorePause, [this] { check_store_.Post(); });
+  add(kSaveTopologyPause, [this] { save_topology_.Post(); });
+  add(kWatchPause, [this] { watcher_.Look(); });
 }
 
 void RouterServer::Drain() {
@@ -254,15 +277,31 @@ bool RouterServer::Stop(std::chrono::milliseconds grace) {
     if (admin_server_ != nullptr) admin_server_->Shutdown(deadline);
   });
   if (public_server_ != nullptr) public_server_->Shutdown(deadline);
-  const bool changes_ended = migration_service_.StopChanges(steady_deadline);
+  // The admin server waits for calls that are still in a queue.
+  bool all_ended = true;
+  for (WorkQueue* queue : {&changes_, &reloads_, &reads_}) {
+    all_ended = queue->Stop(steady_deadline) && all_ended;
+  }
   admin.join();
+  for (const std::unique_ptr<PeriodicTask>& task : periodic_tasks_) {
+    all_ended = task->Stop(std::max(steady_deadline, std::chrono::steady_clock::now() + kMoment)) &&
+                all_ended;
+  }
   if (http_server_ != nullptr) http_server_->Stop(steady_deadline);
-  return changes_ended;
+  return all_ended;
 }
 
 void RouterServer::SetHealth(bool serving) {
-  if (public_server_ != nullptr) ringshift::SetHealth(*public_server_, kPublicService, serving);
-  if (admin_server_ != nullptr) ringshift::SetHealth(*admin_server_, kAdminService, serving);
+  if (public_server_ != nullptr) {
+    ringshift::SetHealth(*public_server_, {v1::RoutingService::service_full_name()}, serving);
+  }
+  if (admin_server_ != nullptr) {
+    ringshift::SetHealth(
+        *admin_server_,
+        {v1::MigrationService::service_full_name(), v1::TopologyService::service_full_name(),
+         v1::StatusService::service_full_name()},
+        serving);
+  }
 }
 
 }  // namespace ringshift

@@ -4,7 +4,11 @@
 #ifndef RINGSHIFT_SERVER_ROUTING_SERVICE_H_
 #define RINGSHIFT_SERVER_ROUTING_SERVICE_H_
 
+#include <memory>
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ringshift/v1/routing.grpc.pb.h"
 #include "routing/routing_directory.h"
 #include "server/lifecycle.h"
@@ -22,10 +26,17 @@ class RoutingService final : public v1::RoutingService::CallbackService {
   grpc::ServerUnaryReactor* Route(grpc::CallbackServerContext* context,
                                   const v1::RouteRequest* request,
                                   v1::RouteResponse* response) override;
+  // Is not counted among the routes.
+  grpc::ServerUnaryReactor* ExplainRoute(grpc::CallbackServerContext* context,
+                                         const v1::ExplainRouteRequest* request,
+                                         v1::ExplainRouteResponse* response) override;
 
  private:
-  absl::Status Answer(const v1::RouteRequest& request, DataCenterRouteMetrics& metrics,
+  absl::Status Answer(const v1::RouteRequest& request, const DataCenterRouteMetrics& metrics,
                       v1::RouteResponse& response) const;
+  absl::Status Explain(const v1::ExplainRouteRequest& request,
+                       v1::ExplainRouteResponse& response) const;
+  absl::StatusOr<std::shared_ptr<const RoutingTable>> Find(const std::string& data_center) const;
 
   const Lifecycle& lifecycle_;
   const RoutingDirectory& directory_;

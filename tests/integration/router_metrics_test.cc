@@ -78,8 +78,20 @@ TEST_F(RouterMetricsTest, EveryFamilyIsThereRightAfterTheStart) {
         "ringshift_ring_build_duration_seconds{data_center=\"ams\",ring_version=\"v1\"} ",
         "ringshift_ring_share_cv{data_center=\"ams\",ring_version=\"v1\"} 0.",
         "ringshift_ring_share_max_ratio{data_center=\"ams\",ring_version=\"v1\"} 1.",
-        "ringshift_migration_v2_ratio{data_center=\"ams\"} 0",
-        "ringshift_migration_v2_ratio{data_center=\"new\"} 1",
+        "ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"requested\"} 0",
+        "ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"effective\"} 0",
+        "ringshift_migration_v2_ratio{data_center=\"new\",kind=\"effective\"} 1",
+        "ringshift_migration_orphans 0",
+        "ringshift_routing_checksum{data_center=\"ams\"} ",
+        "ringshift_store_up 1",
+        "ringshift_store_created 1",
+        "ringshift_topology_reloads_total{result=\"applied\"} 1",
+        "ringshift_topology_reloads_total{result=\"unchanged\"} 0",
+        "ringshift_topology_reloads_total{result=\"held\"} 0",
+        "ringshift_topology_reloads_total{result=\"failed\"} 0",
+        "ringshift_topology_last_reload_success_timestamp_seconds ",
+        "ringshift_topology_reload_held{data_center=\"ams\"} 0",
+        "ringshift_topology_generation 1",
         "ringshift_migration_revision{data_center=\"ams\"} ",
         "ringshift_topology_nodes{data_center=\"ams\"} 10",
         "ringshift_startup_duration_seconds ",
@@ -123,7 +135,7 @@ TEST_F(RouterMetricsTest, AnswersAndErrorsAreCountedWhereTheyBelong) {
           HasSubstr(
               "ringshift_route_errors_total{data_center=\"other\",code=\"INVALID_ARGUMENT\"} 1\n"),
           HasSubstr("ringshift_route_duration_seconds_count{method=\"Route\"} 33\n"),
-          HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\"} 1\n")));
+          HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"effective\"} 1\n")));
 }
 
 TEST_F(RouterMetricsTest, WhateverIsAskedForTheSeriesStayTheSame) {

@@ -1,9 +1,13 @@
 // MigrationService of a real router, and what survives its death.
 #include <gmock/gmock.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,11 +41,25 @@ v1::SetMigrationRequest SetRequest(const std::string& data_center, std::optional
   return request;
 }
 
+v1::ForgetMigrationRequest ForgetRequest(const std::string& data_center) {
+  v1::ForgetMigrationRequest request;
+  request.set_data_center(data_center);
+  return request;
+}
+
+v1::RenameMigrationRequest RenameRequest(const std::string& from, const std::string& to) {
+  v1::RenameMigrationRequest request;
+  request.set_data_center(from);
+  request.set_new_data_center(to);
+  return request;
+}
+
 // A router's admin port, as a client sees it.
 class Admin {
  public:
-  explicit Admin(const RouterProcess& router)
-      : stub_(v1::MigrationService::NewStub(router.AdminChannel())) {}
+  explicit Admin(const RouterProcess& router) : Admin(router.AdminChannel()) {}
+  explicit Admin(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(v1::MigrationService::NewStub(channel)) {}
 
   absl::StatusOr<v1::SetMigrationResponse> Set(const v1::SetMigrationRequest& request) {
     grpc::ClientContext context;
@@ -57,6 +75,22 @@ class Admin {
     request.set_data_center(data_center);
     v1::GetMigrationResponse response;
     const grpc::Status status = stub_->GetMigration(&context, request, &response);
+    if (!status.ok()) return ToAbsl(status);
+    return response.migration();
+  }
+
+  absl::StatusOr<v1::Migration> Forget(const v1::ForgetMigrationRequest& request) {
+    grpc::ClientContext context;
+    v1::ForgetMigrationResponse response;
+    const grpc::Status status = stub_->ForgetMigration(&context, request, &response);
+    if (!status.ok()) return ToAbsl(status);
+    return response.migration();
+  }
+
+  absl::StatusOr<v1::Migration> Rename(const v1::RenameMigrationRequest& request) {
+    grpc::ClientContext context;
+    v1::RenameMigrationResponse response;
+    const grpc::Status status = stub_->RenameMigration(&context, request, &response);
     if (!status.ok()) return ToAbsl(status);
     return response.migration();
   }
@@ -296,13 +330,168 @@ TEST(RestartTest, ADataCenterThatComesBackHasTheShareThatItHad) {
   {
     RouterProcess router(topology, store, {"--data-centers=fra"});
     router.WaitUntilReady();
-    EXPECT_THAT(Admin(router).Get("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("fra")));
+    ASSERT_OK_AND_ASSIGN(const v1::Migration orphan, Admin(router).Get("ams"));
+    EXPECT_TRUE(orphan.is_orphaned());
+    EXPECT_EQ(orphan.v2_ppm(), 250'000);
+    EXPECT_FALSE(orphan.has_effective_v2_ppm());
+    EXPECT_THAT(Admin(router).Set(SetRequest("ams", 0)),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
     EXPECT_THAT(router.process().Stderr(), HasSubstr("data_center=ams share=25\n"));
   }
   RouterProcess router(topology, store);
   router.WaitUntilReady();
   ASSERT_OK_AND_ASSIGN(const v1::Migration migration, Admin(router).Get("ams"));
   EXPECT_EQ(migration.v2_ppm(), 250'000);
+  EXPECT_FALSE(migration.is_orphaned());
+}
+
+// A log that is not read fills its pipe: with less than what these changes say.
+TEST(StalledLogTest, ChangesAreMadeThoughNobodyReadsTheLog) {
+  const TempDir dir;
+  const std::string fifo = dir.File("log");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  Process router({"sh", "-c", "exec \"$0\" \"$@\" 2>" + fifo, Binary("ringshiftd"),
+                  "--topology=" + dir.Write("topology.yaml", SmallTopology()),
+                  "--store=sqlite:" + dir.File("state.db"), "--public-address=127.0.0.1:0",
+                  "--admin-address=127.0.0.1:0", "--http-address=127.0.0.1:0"});
+  std::ifstream log(fifo);
+  std::string line;
+  std::string admin_address;
+  while (line.find("msg=\"ready\"") == std::string::npos && std::getline(log, line)) {
+    if (line.find("msg=\"listening\"") != std::string::npos)
+      admin_address = LogValue(line, "admin");
+  }
+  Admin admin(grpc::CreateChannel(admin_address, grpc::InsecureChannelCredentials()));
+  constexpr int kChanges = 200;
+  v1::SetMigrationRequest request = SetRequest("ams", 0);
+  request.set_reason(std::string(1024, 'r'));
+  for (int i = 1; i <= kChanges; ++i) {
+    request.set_v2_ppm(i);
+    ASSERT_THAT(admin.Set(request), IsOk());
+  }
+  // What there was room for, and then how many lines there was none for.
+  int changes = 0;
+  int dropped = 0;
+  while (dropped == 0 && std::getline(log, line)) {
+    if (line.find("data_center=ams") != std::string::npos) ++changes;
+    if (line.find("lines were dropped") != std::string::npos) {
+      dropped = std::stoi(LogValue(line, "lines"));
+    }
+    ASSERT_THAT(admin.Set(SetRequest("fra", 1)), IsOk());  // something to write
+  }
+  EXPECT_GT(changes, 0);
+  EXPECT_LT(changes, kChanges);
+  EXPECT_GE(changes + dropped, kChanges);
+}
+
+// With `ams` at 25 % and orphaned, `fra` and `new` served.
+class OrphanTest : public ::testing::Test {
+ protected:
+  OrphanTest() {
+    const std::string topology = dir_.Write("topology.yaml", SmallTopology());
+    {
+      RouterProcess router(topology, dir_.File("state.db"));
+      router.WaitUntilReady();
+      EXPECT_THAT(Admin(router).Set(SetRequest("ams", 250'000)), IsOk());
+    }
+    router_.emplace(topology, dir_.File("state.db"),
+                    std::vector<std::string>{"--data-centers=fra,new"});
+    router_->WaitUntilReady();
+    admin_.emplace(*router_);
+  }
+
+  TempDir dir_;
+  std::optional<RouterProcess> router_;
+  std::optional<Admin> admin_;
+};
+
+TEST_F(OrphanTest, AListHasOrphansToo) {
+  ASSERT_OK_AND_ASSIGN(const v1::ListMigrationsResponse all, admin_->List(0, ""));
+  ASSERT_EQ(all.migrations_size(), 3);
+  EXPECT_EQ(all.migrations(0).data_center(), "ams");
+  EXPECT_TRUE(all.migrations(0).is_orphaned());
+  EXPECT_FALSE(all.migrations(1).is_orphaned());
+  EXPECT_FALSE(all.migrations(2).is_orphaned());
+}
+
+TEST_F(OrphanTest, AnOrphanIsForgotten) {
+  ASSERT_OK_AND_ASSIGN(const v1::Migration orphan, admin_->Get("ams"));
+  v1::ForgetMigrationRequest request = ForgetRequest("ams");
+  request.set_expected_revision(orphan.revision() + 1);
+  EXPECT_THAT(admin_->Forget(request),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr(std::to_string(orphan.revision()))));
+  request.set_expected_revision(orphan.revision());
+  ASSERT_OK_AND_ASSIGN(const v1::Migration forgotten, admin_->Forget(request));
+  EXPECT_EQ(forgotten.DebugString(), orphan.DebugString());
+  EXPECT_THAT(admin_->Get("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("fra, new")));
+  EXPECT_THAT(admin_->Forget(ForgetRequest("ams")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
+  EXPECT_THAT(admin_->Forget(ForgetRequest("fra")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"fra\"")));
+  EXPECT_THAT(admin_->Forget(ForgetRequest("")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data_center is empty")));
+}
+
+TEST_F(OrphanTest, ARenamedMigrationIsInForceAtOnce) {
+  v1::RenameMigrationRequest request = RenameRequest("ams", "fra");
+  request.set_requested_by("ann@ops");
+  request.set_reason("ams is called fra now");
+  ASSERT_OK_AND_ASSIGN(const v1::Migration renamed, admin_->Rename(request));
+  EXPECT_EQ(renamed.data_center(), "fra");
+  EXPECT_EQ(renamed.v2_ppm(), 250'000);
+  EXPECT_EQ(renamed.effective_v2_ppm(), 250'000);
+  EXPECT_EQ(renamed.salt(), "ams");
+  EXPECT_EQ(renamed.reason(), request.reason());
+  EXPECT_TRUE(renamed.actor().starts_with("ann@ops ("));
+  ASSERT_OK_AND_ASSIGN(const v1::Migration read, admin_->Get("fra"));
+  EXPECT_EQ(read.DebugString(), renamed.DebugString());
+  EXPECT_THAT(admin_->Get("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
+
+  const auto routing = v1::RoutingService::NewStub(router_->PublicChannel());
+  for (int i = 0; i < 200; ++i) {
+    v1::RouteRequest route;
+    route.set_data_center("fra");
+    route.set_key("key " + std::to_string(i));
+    grpc::ClientContext context;
+    v1::RouteResponse response;
+    ASSERT_TRUE(routing->Route(&context, route, &response).ok());
+    const bool v2 = AnswersV2(Decision("ams").Bucket(route.key()), Share::FromPpm(250'000).value());
+    EXPECT_EQ(response.ring_version(), v2 ? v1::RING_VERSION_V2 : v1::RING_VERSION_V1);
+  }
+}
+
+TEST_F(OrphanTest, AMigrationWithoutV1IsRequestedAsItWasAndAnswersAll) {
+  ASSERT_OK_AND_ASSIGN(const v1::Migration renamed, admin_->Rename(RenameRequest("ams", "new")));
+  EXPECT_EQ(renamed.v2_ppm(), 250'000);
+  EXPECT_EQ(renamed.effective_v2_ppm(), 1'000'000);
+  EXPECT_THAT(renamed.effective_reason(), HasSubstr("v1"));
+}
+
+TEST_F(OrphanTest, ANonsensicalRenamingIsRefused) {
+  ASSERT_THAT(admin_->Set(SetRequest("fra", 1)), IsOk());
+  EXPECT_THAT(admin_->Rename(RenameRequest("ams", "fra")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("fra")));
+  EXPECT_THAT(admin_->Rename(RenameRequest("nowhere", "lon")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
+  EXPECT_THAT(admin_->Rename(RenameRequest("", "lon")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data_center is empty")));
+  EXPECT_THAT(admin_->Rename(RenameRequest("ams", "")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("new_data_center is empty")));
+  EXPECT_THAT(admin_->Rename(RenameRequest("ams", "ams")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("both \"ams\"")));
+  for (const std::string& name :
+       {std::string("LON"), std::string("l on"), std::string("other"), std::string(64, 'a')}) {
+    EXPECT_THAT(admin_->Rename(RenameRequest("ams", name)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not the name")))
+        << name;
+  }
+  v1::RenameMigrationRequest request = RenameRequest("ams", "lon");
+  request.set_reason(std::string(1025, 'r'));
+  EXPECT_THAT(admin_->Rename(request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("reason"), HasSubstr("1025"), HasSubstr("1024"))));
+  ASSERT_OK_AND_ASSIGN(const v1::Migration orphan, admin_->Get("ams"));
+  EXPECT_EQ(orphan.v2_ppm(), 250'000);
 }
 
 }  // namespace

@@ -215,16 +215,6 @@ TEST_F(StartStopTest, TwoTermSignalsAtOnceAreOneWish) {
   EXPECT_THAT(router.process().Stderr(), HasSubstr("msg=\"stopped\""));
 }
 
-TEST_F(StartStopTest, AHangupSignalIsIgnoredAndSaysSo) {
-  RouterProcess router(topology_, store_);
-  router.WaitUntilReady();
-  router.process().Signal(SIGHUP);
-  EXPECT_TRUE(router.process().WaitForStderr("SIGHUP is ignored"));
-  EXPECT_EQ(router.Get("/readyz"), "ready\n");
-  router.process().Signal(SIGTERM);
-  EXPECT_THAT(router.process().WaitForExit(), Optional(0));
-}
-
 TEST_F(StartStopTest, CallsAreAnsweredWhileTheRouterDrainsAndNoneIsCancelled) {
   RouterProcess router(topology_, store_);
   router.WaitUntilReady();

@@ -4,16 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "routing/topology_writer.h"
+#include "tests/integration/process.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/small_router.h"
 
 namespace ringshift {
 namespace {
 
+using ::ringshift::testing::Allow;
 using ::ringshift::testing::Built;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::SmallDataCenter;
@@ -23,12 +28,47 @@ using ::testing::Not;
 
 class MetricsTest : public testing::SmallRouterTest {
  protected:
-  RouteMetrics routes_{{SmallDataCenter("ams"), SmallDataCenter("new", /*has_v1=*/false)}};
-  RouterMetrics metrics_{directory_, routes_};
+  // Puts a topology of these into the file, and takes it up as far as the limits allow.
+  void Load(const std::vector<DataCenterSpec>& data_centers) {
+    dir_.Write("topology.yaml", WriteTopology({data_centers}));
+    topology_.Reload(ReloadTrigger::kCall, "me").IgnoreError();
+  }
+  // Serves `ams`, with v1, and `new`, without.
+  void Start() {
+    dir_.Write("topology.yaml",
+               WriteTopology({{SmallDataCenter("ams"), SmallDataCenter("new", /*has_v1=*/false)}}));
+    ASSERT_THAT(controller_.Load(), IsOk());
+    ASSERT_THAT(topology_.Start(), IsOk());
+  }
+
+  // The value of a series, as its line has it; a test failure if it is not there.
+  std::string Value(const std::string& series) const {
+    const std::string text = "\n" + metrics_.ToText();
+    const std::size_t found = text.find("\n" + series + " ");
+    if (found == std::string::npos) {
+      ADD_FAILURE() << "no " << series;
+      return "";
+    }
+    const std::size_t begin = found + series.size() + 2;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+
+  testing::TempDir dir_;
+  RouteMetrics routes_;
+  TopologyController topology_{{dir_.File("topology.yaml"),
+                                {},
+                                {},
+                                [] { return WallTime(std::chrono::seconds(1'800'000'000)); }},
+                               store_,
+                               controller_,
+                               directory_,
+                               routes_};
+  StoreHealth health_{"sqlite:/s.db", /*was_created=*/true, store_};
+  RouterMetrics metrics_{directory_, routes_, controller_, topology_, health_};
 };
 
 TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
-  Adopt();
+  Start();
   metrics_.SetStartupDuration(std::chrono::milliseconds(1500));
   EXPECT_THAT(
       metrics_.ToText(),
@@ -41,8 +81,19 @@ TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
             HasSubstr("ringshift_route_duration_seconds_count{method=\"Route\"} 0\n"),
             HasSubstr("ringshift_ring_points{data_center=\"ams\",ring_version=\"v1\"} 4800\n"),
             HasSubstr("ringshift_ring_points{data_center=\"ams\",ring_version=\"v2\"} 480\n"),
-            HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\"} 0\n"),
+            HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"requested\"} 0\n"),
+            HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"effective\"} 0\n"),
             HasSubstr("ringshift_migration_revision{data_center=\"ams\"} 1\n"),
+            HasSubstr("ringshift_routing_checksum{data_center=\"ams\"} "),
+            HasSubstr("ringshift_store_up 1\n"), HasSubstr("ringshift_store_created 1\n"),
+            HasSubstr("ringshift_migration_orphans 0\n"),
+            HasSubstr("ringshift_topology_reloads_total{result=\"applied\"} 1\n"),
+            HasSubstr("ringshift_topology_reloads_total{result=\"unchanged\"} 0\n"),
+            HasSubstr("ringshift_topology_reloads_total{result=\"held\"} 0\n"),
+            HasSubstr("ringshift_topology_reloads_total{result=\"failed\"} 0\n"),
+            HasSubstr("ringshift_topology_last_reload_success_timestamp_seconds 1800000000\n"),
+            HasSubstr("ringshift_topology_reload_held{data_center=\"ams\"} 0\n"),
+            HasSubstr("ringshift_topology_generation 1\n"),
             HasSubstr("ringshift_topology_nodes{data_center=\"ams\"} 3\n"),
             HasSubstr("ringshift_startup_duration_seconds 1.5\n"),
             HasSubstr("ringshift_build_info{version=\"0."), HasSubstr("process_open_fds "),
@@ -50,10 +101,10 @@ TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
 }
 
 TEST_F(MetricsTest, ADataCenterWithoutV1HasNoSeriesOfV1) {
-  Adopt();
+  Start();
   EXPECT_THAT(
       metrics_.ToText(),
-      AllOf(HasSubstr("ringshift_migration_v2_ratio{data_center=\"new\"} 1\n"),
+      AllOf(HasSubstr("ringshift_migration_v2_ratio{data_center=\"new\",kind=\"effective\"} 1\n"),
             HasSubstr("ringshift_routes_total{data_center=\"new\",pool=\"default\",ring_version="
                       "\"v2\"} 0\n"),
             Not(HasSubstr("{data_center=\"new\",pool=\"default\",ring_version=\"v1\"}")),
@@ -61,11 +112,15 @@ TEST_F(MetricsTest, ADataCenterWithoutV1HasNoSeriesOfV1) {
 }
 
 TEST_F(MetricsTest, TheRatioAndRevisionAreThoseInForce) {
-  Adopt();
+  Start();
   ASSERT_THAT(controller_.SetShare({"ams", Share::FromPpm(375'000).value(), {}, "me", ""}), IsOk());
-  EXPECT_THAT(metrics_.ToText(),
-              AllOf(HasSubstr("ringshift_migration_v2_ratio{data_center=\"ams\"} 0.375\n"),
-                    HasSubstr("ringshift_migration_revision{data_center=\"ams\"} 3\n")));
+  for (const char* kind : {"requested", "effective"}) {
+    EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"" + std::string(kind) +
+                    "\"}"),
+              "0.375");
+  }
+  EXPECT_EQ(Value("ringshift_migration_revision{data_center=\"ams\"}"),
+            std::to_string(Table("ams")->migration().revision));
 }
 
 TEST_F(MetricsTest, BeforeItIsReadyARouterClaimsNoState) {
@@ -74,12 +129,13 @@ TEST_F(MetricsTest, BeforeItIsReadyARouterClaimsNoState) {
 }
 
 TEST_F(MetricsTest, EveryCountFromEveryThreadIsThere) {
+  Start();
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; ++t) {
     threads.emplace_back([this] {
       for (int i = 0; i < 1000; ++i) {
-        routes_.Of("ams").CountRoute(1, RingVersion::kV2);
-        routes_.Of("ams").CountError(absl::StatusCode::kUnavailable);
+        routes_.Of("ams")->CountRoute("special", RingVersion::kV2);
+        routes_.Of("ams")->CountError(absl::StatusCode::kUnavailable);
         routes_.ObserveRoute(std::chrono::nanoseconds(1500));
       }
     });
@@ -121,7 +177,7 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
     node.weight = 10;
     fleet.nodes.push_back(node);
   }
-  ASSERT_THAT(controller_.Adopt(Built(fleet)), IsOk());
+  ASSERT_THAT(controller_.Adopt(Built(fleet), Allow), IsOk());
   EXPECT_THAT(
       metrics_.ToText(),
       AllOf(
@@ -132,7 +188,7 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
 TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
   const std::size_t before = metrics_.Collect()[1].metric.size();
   for (int i = 0; i < 1000; ++i) {
-    routes_.Of("nowhere-" + std::to_string(i)).CountError(absl::StatusCode::kNotFound);
+    routes_.Of("nowhere-" + std::to_string(i))->CountError(absl::StatusCode::kNotFound);
   }
   EXPECT_EQ(metrics_.Collect()[1].metric.size(), before);
   EXPECT_THAT(
@@ -141,10 +197,72 @@ TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
 }
 
 TEST_F(MetricsTest, AnUnforeseenCodeAppearsOnceItHappened) {
+  Start();
   EXPECT_THAT(metrics_.ToText(), Not(HasSubstr("INTERNAL")));
-  routes_.Of("ams").CountError(absl::StatusCode::kInternal);
+  routes_.Of("ams")->CountError(absl::StatusCode::kInternal);
   EXPECT_THAT(metrics_.ToText(),
               HasSubstr("ringshift_route_errors_total{data_center=\"ams\",code=\"INTERNAL\"} 1\n"));
+}
+
+TEST_F(MetricsTest, ADataCenterWithoutV1AnswersWithAnotherShareThanItsMigrationHas) {
+  Start();
+  ASSERT_THAT(controller_.Rename({"ams", "fra", false, "me", ""}), IsOk());
+  ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("fra", /*has_v1=*/false)), Allow), IsOk());
+  EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"fra\",kind=\"requested\"}"), "0");
+  EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"fra\",kind=\"effective\"}"), "1");
+}
+
+// Above 2^53 a double would be another number.
+TEST_F(MetricsTest, TheChecksumIsExactlyTheLowest48BitsOfTheTables) {
+  Start();
+  for (const char* name : {"ams", "new"}) {
+    const std::string value =
+        Value("ringshift_routing_checksum{data_center=\"" + std::string(name) + "\"}");
+    EXPECT_EQ(static_cast<std::uint64_t>(std::stod(value)),
+              Table(name)->checksum() & 0xFFFF'FFFF'FFFFu);
+  }
+  const std::string before = Value("ringshift_routing_checksum{data_center=\"ams\"}");
+  ASSERT_THAT(controller_.SetShare({"ams", Share::All(), {}, "me", ""}), IsOk());
+  EXPECT_EQ(Value("ringshift_routing_checksum{data_center=\"ams\"}"), before);
+}
+
+TEST_F(MetricsTest, WhatIsHeldIsThereWithItsFigureUntilItIsAccepted) {
+  Start();
+  DataCenterSpec ams = SmallDataCenter("ams");
+  ams.nodes[0].weight = 20;
+  Load({ams, SmallDataCenter("new", /*has_v1=*/false)});
+  const TopologyController::Status status = topology_.status();
+  ASSERT_EQ(status.held.size(), 1);
+  EXPECT_EQ(Value("ringshift_topology_reload_held{data_center=\"ams\"}"), "1");
+  EXPECT_EQ(Value("ringshift_topology_reload_held{data_center=\"new\"}"), "0");
+  const double moved = std::stod(Value("ringshift_topology_held_moved_ratio{data_center=\"ams\"}"));
+  EXPECT_EQ(moved, status.held[0].difference->Worst(Share::None()).Moved(Share::None()));
+  EXPECT_GT(moved, 0.1);
+  EXPECT_LT(moved, 0.5);
+  EXPECT_EQ(Value("ringshift_topology_reloads_total{result=\"held\"}"), "1");
+
+  ASSERT_THAT(topology_.Accept(status.checksum, {}, "me", ""), IsOk());
+  EXPECT_EQ(Value("ringshift_topology_reload_held{data_center=\"ams\"}"), "0");
+  EXPECT_THAT(metrics_.ToText(), Not(HasSubstr("ringshift_topology_held_moved_ratio")));
+}
+
+TEST_F(MetricsTest, ADataCenterThatIsGoneHasNoSeriesOnceThatIsAccepted) {
+  Start();
+  Load({SmallDataCenter("ams")});
+  EXPECT_EQ(Value("ringshift_topology_held_moved_ratio{data_center=\"new\"}"), "1");
+  ASSERT_THAT(topology_.Accept(topology_.status().checksum, {}, "me", ""), IsOk());
+  EXPECT_THAT(metrics_.ToText(), AllOf(Not(HasSubstr("data_center=\"new\"")),
+                                       HasSubstr("ringshift_migration_orphans 1\n")));
+}
+
+TEST_F(MetricsTest, AStoreThatIsDownSaysSo) {
+  Start();
+  store_.FailWritesWith(absl::UnavailableError("the disk is full"));
+  health_.Check();
+  EXPECT_EQ(Value("ringshift_store_up"), "0");
+  store_.FailWritesWith(absl::OkStatus());
+  health_.Check();
+  EXPECT_EQ(Value("ringshift_store_up"), "1");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,18 +17,41 @@
 namespace ringshift {
 namespace {
 
+using ::ringshift::testing::Allow;
 using ::ringshift::testing::Built;
 using ::ringshift::testing::ChangeTo;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class MigrationControllerTest : public testing::SmallRouterTest {
  protected:
   void SetUp() override { Adopt(); }
+
+  // What Migrations says, as "NAME:PPM", with a "!" behind an orphan.
+  std::vector<std::string> Views() const {
+    std::vector<std::string> views;
+    for (const MigrationController::View& view : controller_.Migrations()) {
+      views.push_back(view.migration.data_center + ":" +
+                      std::to_string(view.migration.share.ppm()) + (view.table ? "" : "!"));
+    }
+    return views;
+  }
+
+  absl::Status Adopt(const std::string& name) {
+    return controller_.Adopt(Built(SmallDataCenter(name)), Allow);
+  }
+  using SmallRouterTest::Adopt;
 };
+
+ForgetRequest Forget(const std::string& name) { return {name, std::nullopt, "me", "because"}; }
+
+RenameRequest Rename(const std::string& from, const std::string& to) {
+  return {from, to, /*keep_from=*/false, "me", "because"};
+}
 
 TEST_F(MigrationControllerTest, ANewDataCenterHasItsNameAsSaltAndShareZero) {
   EXPECT_EQ(Table("ams")->migration().salt, "ams");
@@ -39,7 +64,7 @@ TEST_F(MigrationControllerTest, ADataCenterThatIsGivenAV1StaysOnV2) {
   EXPECT_EQ(Table("new")->migration().share, Share::All());
   RoutingDirectory after_restart;
   MigrationController controller(store_, after_restart);
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("new", /*has_v1=*/true))), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("new", /*has_v1=*/true)), Allow), IsOk());
   EXPECT_EQ(after_restart.Find("new").value()->share(), Share::All());
 }
 
@@ -47,7 +72,7 @@ TEST_F(MigrationControllerTest, AStoredShareIsInForceFromTheFirstTable) {
   ASSERT_THAT(controller_.SetShare(ChangeTo(375'000)), IsOk());
   RoutingDirectory after_restart;
   MigrationController controller(store_, after_restart);
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams"))), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
   EXPECT_EQ(after_restart.Find("ams").value()->share().ppm(), 375'000);
 }
 
@@ -90,10 +115,167 @@ TEST_F(MigrationControllerTest, AnUnknownDataCenterIsNamedWithTheKnownOnes) {
 
 TEST_F(MigrationControllerTest, AStoreThatCannotBeReadPublishesNothing) {
   store_.FailWith(absl::UnavailableError("the disk is gone"));
-  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("fra"))),
+  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("fra")), Allow),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("\"fra\""), HasSubstr("the disk is gone"))));
   EXPECT_THAT(directory_.Find("fra"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("fra")));
+}
+
+TEST_F(MigrationControllerTest, WhatTheStoreHasAndNobodyServesIsAnOrphan) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  RoutingDirectory after_restart;
+  MigrationController controller(store_, after_restart);
+  ASSERT_THAT(controller.Load(), IsOk());
+  EXPECT_EQ(controller.OrphanCount(), 2);
+  const auto orphan = controller.Find("ams");
+  ASSERT_THAT(orphan, IsOk());
+  EXPECT_EQ(orphan->table, nullptr);
+  EXPECT_EQ(orphan->migration.share.ppm(), 250'000);
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+  EXPECT_EQ(controller.OrphanCount(), 1);
+  const auto served = controller.Find("ams");
+  ASSERT_THAT(served, IsOk());
+  EXPECT_EQ(served->table, after_restart.Find("ams").value());
+  EXPECT_EQ(served->migration, orphan->migration);
+}
+
+TEST_F(MigrationControllerTest, ADroppedDataCenterKeepsItsMigrationForItsReturn) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  controller_.Drop("ams");
+  controller_.Drop("ams");
+  EXPECT_THAT(directory_.Find("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
+  EXPECT_THAT(Views(), ElementsAre("ams:250000!", "new:1000000"));
+  EXPECT_THAT(controller_.SetShare(ChangeTo(0)),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
+  ASSERT_THAT(Adopt("ams"), IsOk());
+  EXPECT_THAT(Views(), ElementsAre("ams:250000", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, AnUnknownMigrationIsNamedWithTheKnownOnes) {
+  controller_.Drop("ams");
+  EXPECT_THAT(
+      controller_.Find("asm"),
+      StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("\"asm\""), HasSubstr("ams, new"))));
+}
+
+TEST_F(MigrationControllerTest, AServedDataCenterIsAdoptedAnewWithoutTheStore) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  const Migration before = Table("ams")->migration();
+  store_.FailWith(absl::UnavailableError("the disk is gone"));
+  const std::shared_ptr<const DataCenter> changed = Built(SmallDataCenter("ams"));
+  ASSERT_THAT(controller_.Adopt(changed, Allow), IsOk());
+  EXPECT_EQ(Table("ams")->shared_data_center(), changed);
+  EXPECT_EQ(Table("ams")->migration(), before);
+}
+
+TEST_F(MigrationControllerTest, TheCheckOfAnAdoptionSeesThePresentShareAndMayRefuse) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  const std::shared_ptr<const RoutingTable> before = Table("ams");
+  std::optional<Share> seen;
+  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("ams")),
+                                [&seen](const Migration& migration) -> absl::Status {
+                                  seen = migration.share;
+                                  return absl::FailedPreconditionError("not now");
+                                }),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not now")));
+  EXPECT_EQ(seen, before->share());
+  EXPECT_EQ(Table("ams"), before);
+}
+
+TEST_F(MigrationControllerTest, AnOrphanIsForgottenAndComesBackAtZero) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  EXPECT_THAT(controller_.Forget(Forget("ams")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("serves"), HasSubstr("\"ams\""))));
+  controller_.Drop("ams");
+  const auto forgotten = controller_.Forget(Forget("ams"));
+  ASSERT_THAT(forgotten, IsOk());
+  EXPECT_EQ(forgotten->share.ppm(), 250'000);
+  EXPECT_THAT(Views(), ElementsAre("new:1000000"));
+  EXPECT_THAT(controller_.Forget(Forget("ams")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
+  ASSERT_THAT(Adopt("ams"), IsOk());
+  EXPECT_THAT(Views(), ElementsAre("ams:0", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, WhatTheStoreDoesNotForgetStaysAnOrphan) {
+  controller_.Drop("ams");
+  store_.FailWritesWith(absl::UnavailableError("the disk is full"));
+  EXPECT_THAT(controller_.Forget(Forget("ams")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk is full")));
+  EXPECT_THAT(controller_.Rename(Rename("ams", "fra")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk is full")));
+  EXPECT_THAT(Views(), ElementsAre("ams:0!", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, ARenamedMigrationIsInForceAtOnceWhereItsNewNameIsServed) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Adopt("fra"), IsOk());
+  controller_.Drop("ams");
+  const std::shared_ptr<const RoutingTable> before = Table("fra");
+  const auto renamed = controller_.Rename(Rename("ams", "fra"));
+  ASSERT_THAT(renamed, IsOk());
+  EXPECT_EQ(*renamed, Table("fra")->migration());
+  EXPECT_EQ(Table("fra")->share().ppm(), 250'000);
+  EXPECT_EQ(Table("fra")->migration().salt, "ams");
+  EXPECT_EQ(Table("fra")->shared_data_center(), before->shared_data_center());
+  EXPECT_THAT(Views(), ElementsAre("fra:250000", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, ARenamedDataCenterThatIsServedKeepsItsMigrationToo) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(controller_.Rename(Rename("ams", "fra")), IsOk());
+  EXPECT_THAT(Views(), ElementsAre("ams:250000", "fra:250000!", "new:1000000"));
+  ASSERT_THAT(controller_.SetShare(ChangeTo(300'000)), IsOk());
+  ASSERT_THAT(Adopt("fra"), IsOk());
+  EXPECT_EQ(Table("fra")->migration().salt, "ams");
+  EXPECT_THAT(Views(), ElementsAre("ams:300000", "fra:250000", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, ANameWhoseShareSomebodySetIsNotOverwritten) {
+  ASSERT_THAT(Adopt("fra"), IsOk());
+  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  EXPECT_THAT(controller_.Rename(Rename("fra", "ams")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("ams")));
+  EXPECT_THAT(controller_.Rename(Rename("nowhere", "ams")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
+  EXPECT_THAT(Views(), ElementsAre("ams:250000", "fra:0", "new:1000000"));
+}
+
+// A table that cannot be made must be found before the store has changed.
+TEST_F(MigrationControllerTest, ADecisionThatThisProgramDoesNotKnowIsNotRenamedToWhatIsServed) {
+  StoreContents contents = store_.Export().value();
+  contents.migrations[0].decision_algorithm = "from-the-future";  // of ams
+  testing::MemoryStore store;
+  ASSERT_THAT(store.Import(contents), IsOk());
+  RoutingDirectory directory;
+  MigrationController controller(store, directory);
+  ASSERT_THAT(controller.Load(), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("fra")), Allow), IsOk());
+  EXPECT_THAT(controller.Rename(Rename("ams", "fra")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("from-the-future")));
+  EXPECT_EQ(directory.Find("fra").value()->migration().salt, "fra");
+  EXPECT_EQ(store.Load().value()[1].salt, "fra");
+}
+
+// Each data center is in a list once, whatever happens meanwhile.
+TEST_F(MigrationControllerTest, AListIsWholeWhileDataCentersComeAndGo) {
+  std::atomic<bool> done{false};
+  std::thread reader([this, &done] {
+    for (int i = 0; i < 100'000 && !HasFailure(); ++i) {
+      const std::vector<MigrationController::View> views = controller_.Migrations();
+      EXPECT_EQ(views.size(), 2);
+      EXPECT_THAT(controller_.Find("ams"), IsOk());
+    }
+    done = true;
+  });
+  const std::shared_ptr<const DataCenter> ams = Built(SmallDataCenter("ams"));
+  while (!done) {
+    controller_.Drop("ams");
+    EXPECT_THAT(controller_.Adopt(ams, Allow), IsOk());
+  }
+  reader.join();
+  EXPECT_THAT(Views(), ElementsAre("ams:0", "new:1000000"));
 }
 
 // A table published out of order would be wrong until the next change.

@@ -91,7 +91,8 @@ class MigrationServiceTest : public testing::SmallRouterTest {
   }
   void TearDown() override {
     store_.Unblock();
-    migration_service_.StopChanges(std::chrono::steady_clock::now() + kPatience);
+    changes_.Stop(std::chrono::steady_clock::now() + kPatience);
+    reads_.Stop(std::chrono::steady_clock::now() + kPatience);
     public_server_->Shutdown();
     admin_server_->Shutdown();
     done_.Shutdown();
@@ -153,7 +154,7 @@ class MigrationServiceTest : public testing::SmallRouterTest {
     store_.Block();
     StartChange(1);
     store_.WaitUntilBlocked();
-    for (int i = 0; i <= static_cast<int>(ChangeQueue::kMaxWaiting); ++i) StartChange(1000 + i);
+    for (int i = 0; i <= static_cast<int>(WorkQueue::kMaxWaiting); ++i) StartChange(1000 + i);
     return NextDone();
   }
 
@@ -177,9 +178,11 @@ class MigrationServiceTest : public testing::SmallRouterTest {
   }
 
   Lifecycle lifecycle_;
-  RouteMetrics metrics_{{testing::SmallDataCenter("ams")}};
+  RouteMetrics metrics_;
+  WorkQueue changes_;
+  WorkQueue reads_;
   RoutingService routing_service_{lifecycle_, directory_, metrics_};
-  MigrationService migration_service_{lifecycle_, directory_, controller_};
+  MigrationService migration_service_{lifecycle_, controller_, store_, changes_, reads_};
   EndedCalls admin_ended_;
   std::shared_ptr<grpc::Channel> public_;
   std::shared_ptr<grpc::Channel> admin_;
@@ -192,7 +195,7 @@ class MigrationServiceTest : public testing::SmallRouterTest {
 TEST_F(MigrationServiceTest, NothingWaitsForChangesThatWaitForTheStore) {
   const Call& refused = Fill();
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.status.error_message(), HasSubstr("64 changes are waiting"));
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("64 calls are waiting"));
   EXPECT_TRUE(Route(public_).ok());
   EXPECT_TRUE(Get(admin_).ok());
 
@@ -223,7 +226,7 @@ TEST_F(MigrationServiceTest, AChangeThatIsCancelledBeforeItsTurnIsNotMade) {
 
 TEST_F(MigrationServiceTest, TheEndOfTheRouterDoesNotWaitForTheStore) {
   Fill();
-  EXPECT_FALSE(migration_service_.StopChanges(std::chrono::steady_clock::now()));
+  EXPECT_FALSE(changes_.Stop(std::chrono::steady_clock::now()));
   admin_server_->Shutdown();
   for (std::size_t i = 1; i < calls_.size(); ++i) {
     const Call& call = NextDone();

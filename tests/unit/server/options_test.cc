@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/integration/process.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift {
@@ -13,22 +20,30 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::variant<RouterOptions, EarlyExit> Parse(std::vector<const char*> flags) {
+using Variables = std::map<std::string, std::string>;
+
+std::variant<RouterOptions, EarlyExit> Parse(std::vector<const char*> flags,
+                                             const Variables& variables = {}) {
   flags.insert(flags.begin(), "ringshiftd");
-  return ParseOptions(static_cast<int>(flags.size()), flags.data());
+  return ParseOptions(static_cast<int>(flags.size()), flags.data(),
+                      [&variables](const std::string& name) -> std::optional<std::string> {
+                        const auto found = variables.find(name);
+                        if (found == variables.end()) return std::nullopt;
+                        return found->second;
+                      });
 }
 
-RouterOptions ParseGood(std::vector<const char*> flags) {
-  const auto parsed = Parse(std::move(flags));
+RouterOptions ParseGood(std::vector<const char*> flags, const Variables& variables = {}) {
+  const auto parsed = Parse(std::move(flags), variables);
   const auto* options = std::get_if<RouterOptions>(&parsed);
   if (options != nullptr) return *options;
   ADD_FAILURE() << std::get<EarlyExit>(parsed).text;
   return {};
 }
 
-// The text of the refusal of these flags beside good ones; "" if they are taken.
-std::string Refusal(std::vector<const char*> flags) {
-  const auto parsed = Parse(std::move(flags));
+// The text of the refusal of these settings; "" if they are taken.
+std::string Refusal(std::vector<const char*> flags, const Variables& variables = {}) {
+  const auto parsed = Parse(std::move(flags), variables);
   const auto* exit = std::get_if<EarlyExit>(&parsed);
   if (exit == nullptr) return "";
   EXPECT_EQ(exit->exit_code, 2);
@@ -45,18 +60,134 @@ TEST(OptionsTest, TopologyAndStoreSuffice) {
   EXPECT_EQ(options.http_address.ToString(), "0.0.0.0:9464");
   EXPECT_TRUE(options.data_centers.empty());
   EXPECT_TRUE(options.reflection);
+  EXPECT_FALSE(options.store_must_exist);
+  EXPECT_EQ(options.limits.max_moved_ratio, 0.1);
+  EXPECT_EQ(options.limits.max_removed_ratio, 0.1);
 }
 
 TEST(OptionsTest, EveryFlagIsTaken) {
-  const RouterOptions options =
-      ParseGood({"--topology", "t", "--store", "sqlite:s", "--public-address=[::1]:0",
-                 "--admin-address=localhost:1", "--http-address=10.0.0.1:65535",
-                 "--data-centers=ams,fra", "--no-reflection"});
+  const RouterOptions options = ParseGood(
+      {"--topology", "t", "--store", "sqlite:s", "--public-address=[::1]:0",
+       "--admin-address=localhost:1", "--http-address=10.0.0.1:65535", "--data-centers=ams,fra",
+       "--no-reflection", "--store-must-exist", "--max-reload-churn=2.5%"});
   EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
   EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
   EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
   EXPECT_THAT(options.data_centers, ElementsAre("ams", "fra"));
   EXPECT_FALSE(options.reflection);
+  EXPECT_TRUE(options.store_must_exist);
+  EXPECT_EQ(options.limits.max_moved_ratio, 0.025);
+  EXPECT_EQ(options.limits.max_removed_ratio, 0.025);
+}
+
+TEST(OptionsTest, EveryFlagIsTakenFromTheEnvironmentToo) {
+  const RouterOptions options = ParseGood({}, {{"RINGSHIFTD_TOPOLOGY", "t"},
+                                               {"RINGSHIFTD_STORE", "sqlite:s"},
+                                               {"RINGSHIFTD_STORE_MUST_EXIST", "true"},
+                                               {"RINGSHIFTD_MAX_RELOAD_CHURN", "0"},
+                                               {"RINGSHIFTD_PUBLIC_ADDRESS", "[::1]:0"},
+                                               {"RINGSHIFTD_ADMIN_ADDRESS", "localhost:1"},
+                                               {"RINGSHIFTD_HTTP_ADDRESS", "10.0.0.1:65535"},
+                                               {"RINGSHIFTD_DATA_CENTERS", "ams,fra"},
+                                               {"RINGSHIFTD_NO_REFLECTION", "true"},
+                                               {"RINGSHIFTD_PORT", "tcp://10.0.0.1:7400"}});
+  EXPECT_EQ(options.topology_path, "t");
+  EXPECT_EQ(options.sqlite_path, "s");
+  EXPECT_TRUE(options.store_must_exist);
+  EXPECT_EQ(options.limits.max_moved_ratio, 0);
+  EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
+  EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
+  EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
+  EXPECT_THAT(options.data_centers, ElementsAre("ams", "fra"));
+  EXPECT_FALSE(options.reflection);
+}
+
+class ConfigFileTest : public ::testing::Test {
+ protected:
+  // The flag that names a file with these lines.
+  const char* Config(const std::string& text) {
+    flag_ = "--config=" + dir_.Write("r.conf", text);
+    return flag_.c_str();
+  }
+
+  testing::TempDir dir_;
+  std::string flag_;
+};
+
+TEST_F(ConfigFileTest, EveryFlagIsTakenFromAFileToo) {
+  const RouterOptions options = ParseGood(
+      {Config("topology=t\nstore=sqlite:s\nstore-must-exist=true\nmax-reload-churn=100\n"
+              "public-address=[::1]:0\nadmin-address=localhost:1\nhttp-address=10.0.0.1:65535\n"
+              "data-centers=ams,fra\nno-reflection=true\n")});
+  EXPECT_EQ(options.topology_path, "t");
+  EXPECT_EQ(options.sqlite_path, "s");
+  EXPECT_TRUE(options.store_must_exist);
+  EXPECT_EQ(options.limits.max_moved_ratio, 1);
+  EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
+  EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
+  EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
+  EXPECT_THAT(options.data_centers, ElementsAre("ams", "fra"));
+  EXPECT_FALSE(options.reflection);
+}
+
+TEST_F(ConfigFileTest, TheCommandLineGoesBeforeTheEnvironmentAndThatBeforeTheFile) {
+  const char* file = Config(
+      "topology=file\nstore=sqlite:file\npublic-address=file:1\nno-reflection=true\n"
+      "store-must-exist=true\ndata-centers=file\n");
+  const RouterOptions options =
+      ParseGood({file, "--topology=line", "--store-must-exist=false", "--data-centers=line"},
+                {{"RINGSHIFTD_TOPOLOGY", "variable"},
+                 {"RINGSHIFTD_STORE", "sqlite:variable"},
+                 {"RINGSHIFTD_STORE_MUST_EXIST", "true"},
+                 {"RINGSHIFTD_DATA_CENTERS", "variable"},
+                 {"RINGSHIFTD_NO_REFLECTION", "false"}});
+  EXPECT_EQ(options.topology_path, "line");
+  EXPECT_EQ(options.sqlite_path, "variable");
+  EXPECT_EQ(options.public_address.ToString(), "file:1");
+  EXPECT_EQ(options.admin_address.ToString(), "127.0.0.1:7401");
+  EXPECT_FALSE(options.store_must_exist);
+  EXPECT_TRUE(options.reflection);
+  EXPECT_THAT(options.data_centers, ElementsAre("line"));
+}
+
+TEST_F(ConfigFileTest, TheFileItselfMayBeNamedByTheEnvironment) {
+  const std::string path = dir_.Write("r.conf", "topology=t\nstore=sqlite:s\n");
+  EXPECT_EQ(ParseGood({}, {{"RINGSHIFTD_CONFIG", path}}).topology_path, "t");
+  EXPECT_THAT(Refusal({Config("config=r.conf\n")}), HasSubstr("unknown setting \"config\""));
+}
+
+TEST_F(ConfigFileTest, ARefusalSaysWhereTheSettingIs) {
+  const std::string good = "topology=t\nstore=sqlite:s\n";
+  EXPECT_THAT(Refusal({Config(good + "admin-address=7401")}),
+              HasSubstr("/r.conf:3: admin-address: \"7401\""));
+  EXPECT_THAT(Refusal({Config(good + "sahre=1")}),
+              HasSubstr("/r.conf:3: unknown setting \"sahre\""));
+  EXPECT_THAT(Refusal({Config(good + "no-reflection=yes")}),
+              HasSubstr("/r.conf:3: no-reflection: \"yes\" is not true or false"));
+  EXPECT_THAT(Refusal({Config(good)}, {{"RINGSHIFTD_NO_REFLECTION", "1"}}),
+              HasSubstr("RINGSHIFTD_NO_REFLECTION: \"1\" is not true or false"));
+  EXPECT_THAT(Refusal({Config(good)}, {{"RINGSHIFTD_STORE", ""}}),
+              HasSubstr("RINGSHIFTD_STORE: no value"));
+  EXPECT_THAT(Refusal({Config(good)}, {{"RINGSHIFTD_MAX_RELOAD_CHURN", "10.00001"}}),
+              HasSubstr("RINGSHIFTD_MAX_RELOAD_CHURN: percentage \"10.00001\""));
+  EXPECT_THAT(Refusal({Config(good), "--max-reload-churn=101"}),
+              HasSubstr("--max-reload-churn: percentage \"101\""));
+  EXPECT_THAT(Refusal({Config(good), "--store-must-exist=maybe"}),
+              AllOf(HasSubstr("--store-must-exist"), HasSubstr("maybe")));
+  EXPECT_THAT(Refusal({Config(good), "--data-centers=ams,,fra"}),
+              HasSubstr("--data-centers: a name is empty"));
+  EXPECT_THAT(Refusal({"--config=/nowhere/r.conf"}),
+              HasSubstr("--config: /nowhere/r.conf: No such"));
+}
+
+TEST_F(ConfigFileTest, AFileThatIsOverruledMustBeRightToo) {
+  EXPECT_THAT(Refusal({Config("topolgy=t\n"), "--topology=t", "--store=sqlite:s"}),
+              HasSubstr("/r.conf:1: unknown setting \"topolgy\""));
+}
+
+TEST(OptionsTest, AFlagThatIsThereTwiceIsRefused) {
+  EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", "--topology=u"}),
+              HasSubstr("--topology"));
 }
 
 TEST(OptionsTest, WhatIsMissingOrUnknownIsNamed) {
@@ -87,8 +218,10 @@ TEST(OptionsTest, HelpAndVersionEndWell) {
   ASSERT_TRUE(std::holds_alternative<EarlyExit>(help));
   EXPECT_EQ(std::get<EarlyExit>(help).exit_code, 0);
   EXPECT_THAT(std::get<EarlyExit>(help).text,
-              AllOf(HasSubstr("Example"), HasSubstr("--topology"), HasSubstr("0.0.0.0:7400"),
-                    HasSubstr("MigrationService, health, reflection"), HasSubstr("128 + signal")));
+              AllOf(HasSubstr("Example"), HasSubstr("--topology"),
+                    HasSubstr("RINGSHIFTD_STORE_MUST_EXIST=true"), HasSubstr("--config"),
+                    HasSubstr("0.0.0.0:7400"), HasSubstr("MigrationService, TopologyService"),
+                    HasSubstr("128 + signal")));
   const auto version = Parse({"--version"});
   ASSERT_TRUE(std::holds_alternative<EarlyExit>(version));
   EXPECT_EQ(std::get<EarlyExit>(version).exit_code, 0);

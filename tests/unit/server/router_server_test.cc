@@ -6,12 +6,16 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "ringshift/v1/migration.grpc.pb.h"
 #include "ringshift/v1/routing.grpc.pb.h"
+#include "ringshift/v1/status.grpc.pb.h"
+#include "ringshift/v1/topology.grpc.pb.h"
 #include "tests/integration/process.h"
 #include "tests/testing/health_client.h"
 #include "tests/testing/status_matchers.h"
@@ -29,7 +33,9 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 
 constexpr char kPublicService[] = "ringshift.v1.RoutingService";
-constexpr char kAdminService[] = "ringshift.v1.MigrationService";
+constexpr const char* kAdminServices[] = {"", "ringshift.v1.MigrationService",
+                                          "ringshift.v1.TopologyService",
+                                          "ringshift.v1.StatusService"};
 
 class RouterServerTest : public ::testing::Test {
  protected:
@@ -86,7 +92,7 @@ TEST_F(RouterServerTest, UntilRingsAndStateAreThereItSaysSoAndAnswersNothing) {
   for (const char* service : {"", kPublicService}) {
     EXPECT_THAT(CheckHealth(public_, service), Optional(Health::kNotServing)) << service;
   }
-  for (const char* service : {"", kAdminService}) {
+  for (const char* service : kAdminServices) {
     EXPECT_THAT(CheckHealth(admin_, service), Optional(Health::kNotServing)) << service;
   }
   EXPECT_EQ(http_->Get("/readyz")->status, 503);
@@ -101,6 +107,19 @@ TEST_F(RouterServerTest, UntilRingsAndStateAreThereItSaysSoAndAnswersNothing) {
       v1::MigrationService::NewStub(admin_)->ListMigrations(&context, {}, &response);
   EXPECT_EQ(listed.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(listed.error_message(), HasSubstr("the router is starting"));
+  v1::ReloadTopologyResponse reloaded;
+  grpc::ClientContext reload_context;
+  EXPECT_EQ(v1::TopologyService::NewStub(admin_)
+                ->ReloadTopology(&reload_context, {}, &reloaded)
+                .error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+  // The status is for such times.
+  v1::GetStatusResponse status;
+  grpc::ClientContext status_context;
+  ASSERT_TRUE(v1::StatusService::NewStub(admin_)->GetStatus(&status_context, {}, &status).ok());
+  EXPECT_EQ(status.phase(), v1::ROUTER_PHASE_STARTING);
+  EXPECT_EQ(status.reload().checksum(), "");
+  EXPECT_EQ(status.data_centers(), 0);
 }
 
 TEST_F(RouterServerTest, ReadyItServesOnAllPorts) {
@@ -109,10 +128,10 @@ TEST_F(RouterServerTest, ReadyItServesOnAllPorts) {
   for (const char* service : {"", kPublicService}) {
     EXPECT_THAT(CheckHealth(public_, service), Optional(Health::kServing)) << service;
   }
-  for (const char* service : {"", kAdminService}) {
+  for (const char* service : kAdminServices) {
     EXPECT_THAT(CheckHealth(admin_, service), Optional(Health::kServing)) << service;
   }
-  EXPECT_EQ(CheckHealth(public_, kAdminService), std::nullopt);  // it is not on this port
+  EXPECT_EQ(CheckHealth(public_, kAdminServices[1]), std::nullopt);  // it is not on this port
   EXPECT_EQ(http_->Get("/readyz")->status, 200);
   EXPECT_TRUE(Route("ams").ok());
 }
@@ -140,6 +159,20 @@ TEST_F(RouterServerTest, ADataCenterThatTheTopologyLacksIsRefused) {
   EXPECT_THAT(RouterServer::Start(options_, lifecycle_),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr("--data-centers"), HasSubstr("asm"), HasSubstr("ams"))));
+}
+
+TEST_F(RouterServerTest, ABadTopologyLeavesNoNewStoreBehind) {
+  dir_.Write("topology.yaml", "data_centers: 7\n");
+  EXPECT_THAT(RouterServer::Start(options_, lifecycle_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("topology.yaml:1:")));
+  EXPECT_FALSE(std::filesystem::exists(options_.sqlite_path));
+}
+
+TEST_F(RouterServerTest, AStoreThatMustExistIsNotMade) {
+  options_.store_must_exist = true;
+  EXPECT_THAT(RouterServer::Start(options_, lifecycle_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(options_.sqlite_path)));
+  EXPECT_FALSE(std::filesystem::exists(options_.sqlite_path));
 }
 
 TEST(LifecycleTest, ItOnlyMovesForward) {

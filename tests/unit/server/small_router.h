@@ -19,11 +19,15 @@
 
 namespace ringshift::testing {
 
+// A MigrationController::Check.
+inline absl::Status Allow(const Migration&) { return absl::OkStatus(); }
+
 class SmallRouterTest : public ::testing::Test {
  protected:
   void Adopt() {
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("ams"))), IsOk());
-    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("new", /*has_v1=*/false))), IsOk());
+    ASSERT_THAT(controller_.Load(), IsOk());
+    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+    ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("new", /*has_v1=*/false)), Allow), IsOk());
   }
 
   std::shared_ptr<const RoutingTable> Table(std::string_view name) {

@@ -1,0 +1,158 @@
+// Takes up topologies: at the start, when the file changes, when somebody asks.
+//
+// A file is taken up whole or refused whole; then each data center changes on its own, one after
+// the other, so that at most one has old and new rings in memory at a time. A data center that
+// would change more than the limits is held: it serves as it did until Accept. What is served is
+// saved in the store, so that a restart goes by the same rules, and serves what was served before
+// where the file is bad or held.
+//
+// Thread safety: Start, the reloads, Accept and SavePending are thread-compatible (one thread,
+// which they keep busy for as long as rings take to build); path, status and counts may be called
+// from any thread and wait for nothing.
+#ifndef RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
+#define RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "migration/share.h"
+#include "migration/store.h"
+#include "routing/data_center.h"
+#include "routing/routing_directory.h"
+#include "routing/topology.h"
+#include "routing/topology_change.h"
+#include "server/migration_controller.h"
+#include "server/route_metrics.h"
+
+namespace ringshift {
+
+enum class ReloadTrigger { kStart, kSignal, kCall, kFile };
+
+class TopologyController {
+ public:
+  struct Options {
+    std::string path;
+    std::vector<std::string> data_centers;  // those to serve; empty means all
+    ReloadLimits limits;
+    WallClock clock = SystemWallTime;
+  };
+
+  // What a reload did, or will do once it is accepted, with a data center.
+  struct Change {
+    enum class Outcome { kUnchanged, kApplied, kHeld, kFailed };
+    std::string data_center;
+    Outcome outcome = Outcome::kUnchanged;
+    std::string reason;                             // of kHeld and kFailed
+    absl::StatusCode code = absl::StatusCode::kOk;  // of kFailed
+    std::optional<DataCenterChange> difference;     // none for one that is new, gone or unchanged
+    NodeChanges nodes;
+    Share share;  // at which it was judged
+  };
+
+  struct Status {
+    std::string checksum;  // TopologyChecksum of the file's bytes; "" if unreadable
+    std::optional<WallTime> last_attempt;
+    ReloadTrigger last_trigger = ReloadTrigger::kStart;
+    absl::Status last_error;               // of the last attempt
+    std::optional<WallTime> last_success;  // of an attempt after which the file is what is served
+    std::int64_t generation = 0;           // reloads that changed what is served
+    std::vector<Change> held;              // of that checksum, by data center
+    std::string store_error;               // "" where the store has all that is served
+  };
+
+  // What came of reloads. The values index counts().
+  enum class Result : std::size_t { kApplied, kUnchanged, kHeld, kFailed };
+  static constexpr std::size_t kResults = 4;
+
+  // All outlive this object.
+  TopologyController(Options options, MigrationStore& store, MigrationController& migrations,
+                     RoutingDirectory& directory, RouteMetrics& route_metrics);
+
+  // Whether a router whose store is new could start. Errors: the file is bad, or lacks a data
+  // center.
+  static absl::Status CheckFirstFile(const Options& options);
+
+  // Serves what the store has from before, and then reloads the file. Fails, and nothing is served,
+  // if the store has nothing and the file is bad; or if rings cannot be built.
+  absl::Status Start();
+
+  // Reads the file and takes it up. An error: what is served is as before, and nothing is held any
+  // more, since the file does not say so. Every data center's change, by name, otherwise.
+  absl::StatusOr<std::vector<Change>> Reload(ReloadTrigger trigger, const std::string& actor);
+  // The same with what the file held.
+  absl::StatusOr<std::vector<Change>> ReloadBytes(std::string_view bytes, ReloadTrigger trigger,
+                                                  const std::string& actor);
+
+  // Takes up the data centers (empty: all) that the topology of this checksum holds.
+  //
+  // ABORTED              what is held has another checksum; the message has it.
+  // NOT_FOUND            a data center is not held.
+  // FAILED_PRECONDITION  nothing is held; or CheckAnsweringRings at the present share.
+  absl::StatusOr<std::vector<Change>> Accept(const std::string& checksum,
+                                             const std::vector<std::string>& data_centers,
+                                             const std::string& actor, const std::string& reason);
+
+  // Saves what the store did not take before, if there is such.
+  void SavePending();
+
+  const std::string& path() const { return options_.path; }
+  Status status() const;
+  std::array<std::uint64_t, kResults> counts() const;
+
+ private:
+  // Who wants a change, for the store's history.
+  struct Origin {
+    std::string actor;
+    std::string reason;
+    std::string checksum;  // of the file that says so
+  };
+  using Held = std::map<std::string, std::optional<DataCenterSpec>>;  // none: not listed any more
+
+  // Serves what the store has; returns how many data centers that are.
+  absl::StatusOr<std::size_t> ServeStored();
+  // The topology of `bytes`, without what is not served here, if it may be taken up.
+  absl::StatusOr<Topology> Parse(std::string_view bytes) const;
+  absl::Status Refuse(absl::Status error, const std::string& checksum, ReloadTrigger trigger,
+                      const std::string& actor);
+
+  // Changes one data center to `spec`, or to nothing, within the limits, or without `limits`.
+  Change Take(const std::string& name, const DataCenterSpec* spec, const ReloadLimits* limits,
+              const Origin& origin);
+  void TakeAway(const DataCenter& served, const ReloadLimits* limits, const Origin& origin,
+                Change& change);
+  void Build(const DataCenterSpec& spec, const DataCenter* served, const ReloadLimits* limits,
+             const Origin& origin, Change& change);
+  absl::Status CheckHeldAnsweringRings(const Held& held) const;
+
+  void Save(TopologyUpdate update);
+  void ShowPending(const absl::Status& error);
+
+  const Options options_;
+  MigrationStore& store_;
+  MigrationController& migrations_;
+  RoutingDirectory& directory_;
+  RouteMetrics& route_metrics_;
+
+  // Of the one thread.
+  Held held_;
+  std::map<std::string, TopologyUpdate> pending_;  // what the store did not take
+
+  mutable absl::Mutex mutex_;
+  Status status_ ABSL_GUARDED_BY(mutex_);
+  std::array<std::uint64_t, kResults> counts_ ABSL_GUARDED_BY(mutex_){};
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_

@@ -1,0 +1,116 @@
+#include "server/file_reload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "absl/synchronization/notification.h"
+#include "routing/topology_writer.h"
+#include "server/topology_file.h"
+#include "tests/integration/process.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/server/memory_store.h"
+#include "tests/unit/server/small_topology.h"
+
+namespace ringshift {
+namespace {
+
+using ::ringshift::testing::IsOk;
+using ::ringshift::testing::SmallDataCenter;
+
+// A file with the data center `ams` in a tier.
+std::string InTier(const std::string& tier) {
+  DataCenterSpec spec = SmallDataCenter("ams");
+  spec.tier = tier;
+  return WriteTopology({{spec}});
+}
+
+class FileReloadTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    dir_.Write("topology.yaml", InTier("start"));
+    ASSERT_THAT(topology_.Start(), IsOk());
+  }
+
+  // Holds the queue until `go_on_`.
+  void HoldQueue() {
+    queue_.Add({[] { return true; },
+                [this]() -> WorkQueue::Deliver {
+                  go_on_.WaitForNotification();
+                  return [] {};
+                },
+                [](const absl::Status&) {}});
+  }
+  void Finish() {
+    go_on_.Notify();
+    EXPECT_TRUE(queue_.Stop(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  }
+  std::string Tier() { return directory_.Find("ams").value()->data_center().tier(); }
+
+  testing::TempDir dir_;
+  testing::MemoryStore store_;
+  RoutingDirectory directory_;
+  MigrationController migrations_{store_, directory_};
+  RouteMetrics metrics_;
+  TopologyController topology_{{dir_.File("topology.yaml"), {}, {}, SystemWallTime},
+                               store_,
+                               migrations_,
+                               directory_,
+                               metrics_};
+  absl::Notification go_on_;
+  WorkQueue queue_;
+  FileReload reload_{topology_, queue_};
+};
+
+TEST_F(FileReloadTest, ContentsAreTakenUpAndKnownFromTheirFirstMoment) {
+  EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("start")));
+  HoldQueue();
+  reload_.TakeUp(InTier("new"));
+  EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("new")));
+  Finish();
+  EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("new")));
+  EXPECT_EQ(Tier(), "new");
+  EXPECT_EQ(topology_.status().last_trigger, ReloadTrigger::kFile);
+}
+
+TEST_F(FileReloadTest, OfManyOnlyTheLastIsTakenUp) {
+  HoldQueue();
+  for (int i = 0; i < 1000; ++i) reload_.TakeUp(InTier("t" + std::to_string(i)));
+  Finish();
+  EXPECT_EQ(Tier(), "t999");
+  EXPECT_EQ(topology_.status().generation, 2);
+}
+
+TEST_F(FileReloadTest, WhatACallHasTakenUpMeanwhileIsNotTakenUpAgain) {
+  HoldQueue();
+  reload_.TakeUp(InTier("new"));
+  dir_.Write("topology.yaml", InTier("new"));
+  ASSERT_THAT(topology_.Reload(ReloadTrigger::kCall, "me"), IsOk());
+  Finish();
+  EXPECT_EQ(topology_.status().last_trigger, ReloadTrigger::kCall);
+  EXPECT_EQ(topology_.counts()[static_cast<std::size_t>(TopologyController::Result::kUnchanged)],
+            0u);
+}
+
+TEST_F(FileReloadTest, ABadContentIsKnownTooSoThatItIsTriedOnce) {
+  reload_.TakeUp("no topology");
+  Finish();
+  EXPECT_EQ(reload_.Known(), TopologyChecksum("no topology"));
+  EXPECT_EQ(Tier(), "start");
+}
+
+TEST_F(FileReloadTest, WhatAFullQueueDoesNotTakeIsNotKnown) {
+  HoldQueue();
+  for (std::size_t i = 0; i <= WorkQueue::kMaxWaiting; ++i) {
+    queue_.Add({[] { return true; }, []() -> WorkQueue::Deliver { return [] {}; },
+                [](const absl::Status&) {}});
+  }
+  reload_.TakeUp(InTier("new"));
+  EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("start")));
+  Finish();
+}
+
+}  // namespace
+}  // namespace ringshift

@@ -1,0 +1,139 @@
+#include "server/route_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/server/small_topology.h"
+
+namespace ringshift {
+namespace {
+
+using ::ringshift::testing::Built;
+using ::ringshift::testing::SmallDataCenter;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::Pair;
+
+class RouteMetricsTest : public ::testing::Test {
+ protected:
+  // Serves the small data center with the pools `default` and these, of all nodes.
+  void Serve(const std::string& name, const std::vector<std::string>& pools, bool has_v1 = true) {
+    DataCenterSpec spec = SmallDataCenter(name, has_v1);
+    spec.pools.clear();
+    for (const std::string& pool : pools) spec.pools.push_back({pool, {"special"}});
+    metrics_.Serve(*Built(spec));
+  }
+
+  // ringshift_routes_total by "DATA CENTER/POOL/RING VERSION".
+  std::map<std::string, double> Routes() const {
+    MetricFamilies families;
+    metrics_.Collect(families);
+    std::map<std::string, double> routes;
+    for (const prometheus::ClientMetric& metric : families[0].metric) {
+      routes[metric.label[0].value + "/" + metric.label[1].value + "/" + metric.label[2].value] =
+          metric.counter.value;
+    }
+    return routes;
+  }
+
+  // ringshift_route_errors_total by "DATA CENTER/CODE".
+  std::map<std::string, double> Errors() const {
+    MetricFamilies families;
+    metrics_.Collect(families);
+    std::map<std::string, double> errors;
+    for (const prometheus::ClientMetric& metric : families[1].metric) {
+      errors[metric.label[0].value + "/" + metric.label[1].value] = metric.counter.value;
+    }
+    return errors;
+  }
+
+  RouteMetrics metrics_;
+};
+
+TEST_F(RouteMetricsTest, TheCountsOfWhatStaysGoOn) {
+  Serve("ams", {"a", "b"});
+  metrics_.Of("ams")->CountRoute("a", RingVersion::kV1);
+  metrics_.Of("ams")->CountRoute("b", RingVersion::kV2);
+  metrics_.Of("ams")->CountRoute("default", RingVersion::kV1);
+  metrics_.Of("ams")->CountError(absl::StatusCode::kUnavailable);
+  Serve("ams", {"c", "b"});
+  EXPECT_THAT(Routes(), ElementsAre(Pair("ams/b/v1", 0), Pair("ams/b/v2", 1), Pair("ams/c/v1", 0),
+                                    Pair("ams/c/v2", 0), Pair("ams/default/v1", 1),
+                                    Pair("ams/default/v2", 0)));
+  EXPECT_THAT(Errors(), Contains(Pair("ams/UNAVAILABLE", 1)));
+  metrics_.Of("ams")->CountRoute("b", RingVersion::kV2);
+  metrics_.Of("ams")->CountRoute("c", RingVersion::kV2);
+  EXPECT_THAT(Routes(), Contains(Pair("ams/b/v2", 2)));
+  EXPECT_THAT(Routes(), Contains(Pair("ams/c/v2", 1)));
+  EXPECT_THAT(Routes(), Contains(Pair("ams/default/v1", 1)));
+}
+
+TEST_F(RouteMetricsTest, WithoutV1ThereAreNoSeriesOfV1) {
+  Serve("ams", {});
+  Serve("ams", {}, /*has_v1=*/false);
+  EXPECT_THAT(Routes(), ElementsAre(Pair("ams/default/v2", 0)));
+}
+
+TEST_F(RouteMetricsTest, ADataCenterThatIsDroppedHasNoSeriesAnyMore) {
+  Serve("ams", {});
+  Serve("fra", {});
+  metrics_.Drop("ams");
+  metrics_.Drop("nowhere");
+  EXPECT_THAT(Routes(), ElementsAre(Pair("fra/default/v1", 0), Pair("fra/default/v2", 0)));
+  EXPECT_THAT(Errors(), Not(Contains(Pair("ams/NOT_FOUND", 0))));
+  metrics_.Of("ams")->CountError(absl::StatusCode::kNotFound);
+  EXPECT_THAT(Errors(), Contains(Pair("other/NOT_FOUND", 1)));
+}
+
+// A call goes on with the counters that it took, and with the table that it took.
+TEST_F(RouteMetricsTest, ACallThatIsOlderThanAReloadIsStillCounted) {
+  Serve("ams", {"a", "b"});
+  const std::shared_ptr<const DataCenterRouteMetrics> before = metrics_.Of("ams");
+  Serve("ams", {"b"});
+  before->CountRoute("a", RingVersion::kV1);
+  before->CountRoute("b", RingVersion::kV1);
+  before->CountError(absl::StatusCode::kUnavailable);
+  const std::shared_ptr<const DataCenterRouteMetrics> after = metrics_.Of("ams");
+  after->CountRoute("a", RingVersion::kV1);  // gone
+  EXPECT_THAT(Routes(), ElementsAre(Pair("ams/b/v1", 1), Pair("ams/b/v2", 0),
+                                    Pair("ams/default/v1", 0), Pair("ams/default/v2", 0)));
+  EXPECT_THAT(Errors(), Contains(Pair("ams/UNAVAILABLE", 1)));
+  metrics_.Drop("ams");
+  before->CountRoute("b", RingVersion::kV1);
+}
+
+TEST_F(RouteMetricsTest, NoCountIsLostWhileDataCentersAreServedAnew) {
+  constexpr int kCounts = 20'000;
+  Serve("ams", {"a"});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < kCounts; ++i) metrics_.Of("ams")->CountRoute("a", RingVersion::kV2);
+    });
+  }
+  double last = 0;
+  for (int i = 0; i < 100; ++i) {
+    Serve("ams", {"a", "b" + std::to_string(i)});
+    const double now = Routes().at("ams/a/v2");
+    EXPECT_GE(now, last);
+    last = now;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Routes().at("ams/a/v2"), 4 * kCounts);
+}
+
+TEST_F(RouteMetricsTest, ReloadsLeaveNoSeriesBehind) {
+  for (int i = 0; i < 20; ++i) Serve("ams", {"pool-" + std::to_string(i)});
+  EXPECT_EQ(Routes().size(), 4);
+}
+
+}  // namespace
+}  // namespace ringshift

@@ -1,0 +1,105 @@
+#include "server/topology_watcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/topology_file.h"
+
+namespace ringshift {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A file, and a router that takes up what it is told to.
+class TopologyWatcherTest : public ::testing::Test {
+ protected:
+  TopologyWatcherTest() : known_(TopologyChecksum("start")) {}
+
+  void Look(std::optional<std::string> contents) {
+    contents_ = std::move(contents);
+    watcher_.Look();
+  }
+
+  std::optional<std::string> contents_;  // none: there is no file
+  std::string known_;
+  std::vector<std::string> taken_up_;
+  TopologyWatcher watcher_{{[this]() -> absl::StatusOr<std::string> {
+                              if (contents_) return *contents_;
+                              return absl::NotFoundError("no file");
+                            },
+                            [this] { return known_; },
+                            [this](std::string bytes) {
+                              known_ = TopologyChecksum(bytes);
+                              taken_up_.push_back(std::move(bytes));
+                            }}};
+};
+
+TEST_F(TopologyWatcherTest, WhatIsServedFromTheStartIsNotTakenUp) {
+  for (int i = 0; i < 5; ++i) Look("start");
+  EXPECT_THAT(taken_up_, IsEmpty());
+}
+
+TEST_F(TopologyWatcherTest, AnotherContentIsTakenUpOnceItIsSeenTwice) {
+  Look("start");
+  Look("new");
+  EXPECT_THAT(taken_up_, IsEmpty());
+  Look("new");
+  EXPECT_THAT(taken_up_, ElementsAre("new"));
+  for (int i = 0; i < 5; ++i) Look("new");
+  EXPECT_THAT(taken_up_, ElementsAre("new"));
+}
+
+TEST_F(TopologyWatcherTest, AHalfIsNotTakenUpWhereTheRestFollows) {
+  Look("start");
+  Look("ha");
+  Look("half and half");
+  Look("half and half");
+  EXPECT_THAT(taken_up_, ElementsAre("half and half"));
+}
+
+TEST_F(TopologyWatcherTest, OfManyContentsTheLastOneIsTakenUp) {
+  for (int i = 0; i < 20; ++i) Look("content " + std::to_string(i));
+  Look("content 19");
+  EXPECT_THAT(taken_up_, ElementsAre("content 19"));
+}
+
+TEST_F(TopologyWatcherTest, WhatSomebodyElseHasTakenUpIsNotTakenUpAgain) {
+  Look("start");
+  Look("new");
+  known_ = TopologyChecksum("new");  // a call has reloaded
+  for (int i = 0; i < 5; ++i) Look("new");
+  EXPECT_THAT(taken_up_, IsEmpty());
+}
+
+TEST_F(TopologyWatcherTest, AContentThatComesBackIsTakenUpAgain) {
+  for (const char* content : {"a", "a", "b", "b", "a", "a"}) Look(content);
+  EXPECT_THAT(taken_up_, ElementsAre("a", "b", "a"));
+}
+
+TEST_F(TopologyWatcherTest, AFileThatIsGoneForAWhileChangesNothing) {
+  ::testing::internal::CaptureStderr();
+  Look("start");
+  for (int i = 0; i < 5; ++i) Look(std::nullopt);
+  Look("start");
+  Look("start");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(taken_up_, IsEmpty());
+  // Said once, and once that it is back.
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+}
+
+TEST_F(TopologyWatcherTest, AnEmptyFileIsAContentToo) {
+  Look("start");
+  Look("");
+  Look("");
+  EXPECT_THAT(taken_up_, ElementsAre(""));
+}
+
+}  // namespace
+}  // namespace ringshift
