@@ -35,13 +35,8 @@ ExitCode Lookup(const LookupOptions& options) {
   const absl::StatusOr<OfflineDataCenter> data_center =
       LoadDataCenter(options.topology_file, options.data_center);
   if (!data_center.ok()) return FailOffline(data_center.status());
-  std::optional<RingParameters> parameters = data_center->spec.v2;
-  if (options.ring == "v1") parameters = data_center->spec.v1;
-  if (!parameters) {
-    return Fail(ExitCode::kInput,
-                absl::StrCat("data center ", options.data_center, " has no ring v1"),
-                "use --ring v2, or give the data center a v1 in the topology");
-  }
+  std::optional<RingParameters> parameters = ParametersOf(data_center->spec, options.ring);
+  if (!parameters) return FailNoV1(options.data_center);
   if (options.layout == "wide") parameters->layout = RingLayout::kWide;
   if (options.layout == "packed") parameters->layout = RingLayout::kPacked;
   const absl::StatusOr<NodeMask> eligible =

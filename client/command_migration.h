@@ -1,4 +1,5 @@
-// `ringctl migration get|list|set`: reads and changes the shares of data centers on a router.
+// `ringctl migration get|list|set|history|forget|rename`: reads and changes the migrations of data
+// centers on a router.
 #ifndef RINGSHIFT_CLIENT_COMMAND_MIGRATION_H_
 #define RINGSHIFT_CLIENT_COMMAND_MIGRATION_H_
 

@@ -1,4 +1,4 @@
-// `ringctl ring stats`: size and balance of the rings of a topology file.
+// `ringctl ring stats|diff`: size and balance of rings, and what moves from one to another.
 #ifndef RINGSHIFT_CLIENT_COMMAND_RING_H_
 #define RINGSHIFT_CLIENT_COMMAND_RING_H_
 
@@ -10,7 +10,7 @@ class App;
 
 namespace ringshift {
 
-// Adds the command to `ringctl`. When it is chosen, parsing the command line runs it and sets
+// Adds the commands to `ringctl`. When one is chosen, parsing the command line runs it and sets
 // `result`, which must outlive `ringctl`.
 void AddRingCommand(CLI::App& ringctl, ExitCode& result);
 

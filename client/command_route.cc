@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/argument_keys.h"
 #include "client/checks.h"
 #include "client/json_writer.h"
 #include "client/key_answers.h"
@@ -20,8 +21,8 @@
 #include "client/output.h"
 #include "client/remote.h"
 #include "client/route_pipeline.h"
+#include "client/routed_node.h"
 #include "client/table.h"
-#include "client/text.h"
 
 namespace ringshift {
 namespace {
@@ -35,24 +36,6 @@ struct RouteOptions {
   bool json = false;
   std::vector<std::string> keys;  // none: from standard input
 };
-
-std::string_view VersionName(v1::RingVersion version) {
-  switch (version) {
-    case v1::RING_VERSION_V1:
-      return "v1";
-    case v1::RING_VERSION_V2:
-      return "v2";
-    default:
-      return "unknown";
-  }
-}
-
-void WriteNode(const v1::RoutedNode& node, JsonWriter& json) {
-  json.BeginObject();
-  json.Key("name").String(node.name());
-  json.Key("address").String(node.address());
-  json.EndObject();
-}
 
 // Prints answers as they come. Thread safety: thread-compatible.
 class RoutePrinter {
@@ -84,7 +67,7 @@ class RoutePrinter {
       absl::StrAppend(&replicas, replicas.empty() ? "" : " ", node.address());
     }
     table_.AddRow({std::string(answer.text),
-                   std::string(VersionName(answer.response.ring_version())),
+                   std::string(RingVersionText(answer.response.ring_version())),
                    answer.response.owner().name(), answer.response.owner().address(), replicas});
     if (table_.pending_rows() >= kRowsAtOnce) table_.Print(output_);
   }
@@ -93,7 +76,7 @@ class RoutePrinter {
     json_.BeginObject();
     json_.RoutedKey(answer.request.key(), options_.hex);
     json_.Key("data_center").String(answer.request.data_center());
-    json_.Key("ring_version").String(VersionName(answer.response.ring_version()));
+    json_.Key("ring_version").String(RingVersionText(answer.response.ring_version()));
     json_.Key("owner");
     WriteNode(answer.response.owner(), json_);
     json_.Key("replicas").BeginArray();
@@ -114,21 +97,8 @@ class RoutePrinter {
   JsonWriter json_;
 };
 
-// The keys of the command line, decoded.
-absl::StatusOr<std::vector<std::string>> ArgumentKeys(const RouteOptions& options) {
-  if (!options.hex) return options.keys;
-  std::vector<std::string> keys(options.keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const absl::Status decoded = DecodeHex(options.keys[i], keys[i]);
-    if (!decoded.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("key ", i + 1, ": ", decoded.message()));
-    }
-  }
-  return keys;
-}
-
 ExitCode Route(const RouteOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> keys = ArgumentKeys(options);
+  const absl::StatusOr<std::vector<std::string>> keys = DecodeKeys(options.keys, options.hex);
   if (!keys.ok()) {
     return Fail(ExitCode::kUsage, std::string(keys.status().message()),
                 "write two hex digits for each byte of a key");
@@ -201,7 +171,7 @@ void AddRouteCommand(CLI::App& ringctl, const std::vector<std::string>& verbatim
       ->check(CheckWholeNumber(0, std::numeric_limits<int>::max()));
   command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
   command->add_flag("--json", options->json, "A JSON object for each key, one a line");
-  AddRemoteOptions(*command, options->remote, "127.0.0.1:7400");
+  AddRemoteOptions(*command, options->remote, RouterPort::kPublic);
   // The keys are what CLI11 leaves: a positional of its own would split a key such as "[a,b]".
   command->allow_extras();
   command->footer(
@@ -219,12 +189,11 @@ Examples:
   ringctl route --data-center ams -- --a-key-that-starts-with-dashes)");
   command->callback([options, command, &verbatim_keys, &result] {
     options->keys = command->remaining();
-    for (const std::string& key : options->keys) {
-      if (key.size() > 1 && key.front() == '-') {
-        result = Fail(ExitCode::kUsage, "\"" + key + "\" is no option",
-                      "see `ringctl route --help`; if it is a key, put it behind --");
-        return;
-      }
+    const absl::Status status = CheckNoOptions(options->keys);
+    if (!status.ok()) {
+      result = Fail(ExitCode::kUsage, std::string(status.message()),
+                    "see `ringctl route --help`; if it is a key, put it behind --");
+      return;
     }
     options->keys.insert(options->keys.end(), verbatim_keys.begin(), verbatim_keys.end());
     result = Route(*options);

@@ -80,6 +80,12 @@ JsonWriter& JsonWriter::Bool(bool value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Null() {
+  BeforeValue();
+  text_ += "null";
+  return *this;
+}
+
 JsonWriter& JsonWriter::RoutedKey(std::string_view key, bool as_hex) {
   return as_hex || !IsUtf8(key) ? Key("key_hex").String(ToHex(key)) : Key("key").String(key);
 }

@@ -33,6 +33,7 @@ class JsonWriter {
   // The shortest text that reads back as `value`; null where JSON has none (infinities, NaN).
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
+  JsonWriter& Null();
 
   // A routed key under the name "key" if it is UTF-8 and not `as_hex`, else in lower-case hex under
   // "key_hex".

@@ -1,4 +1,4 @@
-// ringctl: looks keys up, and looks at and moves migrations.
+// ringctl: looks keys up, checks topologies, and looks at and changes routers.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,10 +14,15 @@
 #include <vector>
 
 #include "client/command_decide.h"
+#include "client/command_explain.h"
 #include "client/command_lookup.h"
 #include "client/command_migration.h"
 #include "client/command_ring.h"
 #include "client/command_route.h"
+#include "client/command_status.h"
+#include "client/command_store.h"
+#include "client/command_topology.h"
+#include "client/command_verify_mapping.h"
 #include "client/exit_code.h"
 
 namespace ringshift {
@@ -25,20 +30,28 @@ namespace {
 
 constexpr const char* kFooter = R"(Exit codes:
   0  done
-  1  not carried out: not confirmed, or no terminal to ask on
-  2  the command line is wrong
+  1  the answer is no: not confirmed, no terminal to ask on, a reload is held, differences were found
+  2  the command line, or a variable of the environment, is wrong
   3  a file, what is in it or a line of input is wrong, or output cannot be written
   4  the router cannot be reached or did not answer in time
   5  the router refused
   6  it is not known whether the change was made
 
+Environment (an option counts before it):
+  RINGCTL_PUBLIC_SERVER  --server of route and explain
+  RINGCTL_ADMIN_SERVER   --server of the other commands that ask a router
+  RINGCTL_TIMEOUT        --timeout of all of them
+
 Examples:
-  ringctl lookup --topology topology.yaml --data-center ams --ring v2 < keys.txt
-  ringctl decide --salt ams --percent 12.5 < keys.txt
-  ringctl ring stats --topology topology.yaml --data-center ams
+  ringctl status
   ringctl route --data-center ams /img/1.jpg
-  ringctl migration list
+  ringctl explain --data-center ams /img/1.jpg
   ringctl migration set --data-center ams --percent 12.5 --reason "ams: first eighth"
+  ringctl migration history --data-center ams
+  ringctl topology check topology.yaml
+  ringctl topology reload
+  ringctl ring stats --topology topology.yaml --data-center ams
+  ringctl lookup --topology topology.yaml --data-center ams --ring v2 < keys.txt
 
 `ringctl COMMAND --help` has more, and docs/ringctl.md the formats of all output.)";
 
@@ -79,8 +92,10 @@ ExitCode ParseAndRun(std::vector<std::string> arguments) {
   const std::vector<std::string> verbatim(mark == arguments.end() ? mark : mark + 1,
                                           arguments.end());
   arguments.erase(mark, arguments.end());
-  if (!verbatim.empty() && (arguments.empty() || arguments.front() != "route")) {
-    return Fail(ExitCode::kUsage, "only `ringctl route` takes arguments behind --",
+  const bool takes_keys =
+      !arguments.empty() && (arguments.front() == "route" || arguments.front() == "explain");
+  if (!verbatim.empty() && !takes_keys) {
+    return Fail(ExitCode::kUsage, "only `ringctl route` and `explain` take arguments behind --",
                 "see `ringctl --help`");
   }
 
@@ -93,16 +108,21 @@ ExitCode ParseAndRun(std::vector<std::string> arguments) {
   }
 
   ExitCode result = ExitCode::kOk;
-  CLI::App ringctl("Looks keys up on the rings of Ringshift, and looks at and moves migrations.",
+  CLI::App ringctl("Looks keys up on rings, checks topologies, and looks at and changes routers.",
                    "ringctl");
   ringctl.require_subcommand(1);
   ringctl.set_version_flag("--version", "ringctl " RINGSHIFT_VERSION);
   ringctl.footer(kFooter);
+  AddStatusCommand(ringctl, result);
+  AddRouteCommand(ringctl, verbatim, result);
+  AddExplainCommand(ringctl, verbatim, result);
+  AddMigrationCommand(ringctl, result);
+  AddTopologyCommand(ringctl, result);
+  AddRingCommand(ringctl, result);
   AddLookupCommand(ringctl, result);
   AddDecideCommand(ringctl, result);
-  AddRingCommand(ringctl, result);
-  AddRouteCommand(ringctl, verbatim, result);
-  AddMigrationCommand(ringctl, result);
+  AddVerifyMappingCommand(ringctl, result);
+  AddStoreCommand(ringctl, result);
   try {
     std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 wants of a vector
     ringctl.parse(std::move(arguments));

@@ -6,6 +6,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,19 @@ class MigrationClient {
   // All pages.
   grpc::Status List(std::vector<v1::Migration>& migrations);
   grpc::Status Set(const v1::SetMigrationRequest& request, v1::SetMigrationResponse& response);
+
+  // The newest `limit` changes, of `data_center` or, where that is empty, of all. `has_more`: there
+  // are older ones.
+  struct History {
+    std::vector<v1::MigrationChange> changes;
+    bool has_more = false;
+  };
+  grpc::Status GetHistory(const std::string& data_center, std::int32_t limit, History& history);
+
+  // The migration as it was.
+  grpc::Status Forget(const v1::ForgetMigrationRequest& request, v1::Migration& migration);
+  // The migration under its new name.
+  grpc::Status Rename(const v1::RenameMigrationRequest& request, v1::Migration& migration);
 
  private:
   const Remote& remote_;

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/build_progress.h"
 #include "client/text.h"
-#include "routing/topology_loader.h"
 
 namespace ringshift {
 namespace {
@@ -31,12 +30,18 @@ std::vector<std::string> WarningsFor(const std::string& data_center, const Loade
 
 absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_file,
                                                  const std::string& data_center) {
-  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(topology_file);
+  const absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(topology_file);
   if (!loaded.ok()) return loaded.status();
-  const DataCenterSpec* spec = loaded->topology.Find(data_center);
+  return FindDataCenter(*loaded, topology_file, data_center);
+}
+
+absl::StatusOr<OfflineDataCenter> FindDataCenter(const LoadedTopology& loaded,
+                                                 const std::string& topology_file,
+                                                 const std::string& data_center) {
+  const DataCenterSpec* spec = loaded.topology.Find(data_center);
   if (spec == nullptr) {
     std::vector<std::string> known;
-    for (const DataCenterSpec& each : loaded->topology.data_centers) known.push_back(each.name);
+    for (const DataCenterSpec& each : loaded.topology.data_centers) known.push_back(each.name);
     return absl::NotFoundError(topology_file + ": " +
                                UnknownNameMessage("data center", data_center, known));
   }
@@ -49,7 +54,7 @@ absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_fil
   addresses.reserve((*nodes)->size());
   for (const RingNode& node : (*nodes)->nodes()) addresses.emplace_back(address_of.at(node.name));
   return OfflineDataCenter{*spec, *std::move(nodes), std::move(addresses),
-                           WarningsFor(data_center, *loaded)};
+                           WarningsFor(data_center, loaded)};
 }
 
 absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,
@@ -68,12 +73,17 @@ absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,
   return TimedRing{*std::move(ring), std::chrono::steady_clock::now() - start};
 }
 
+std::optional<RingParameters> ParametersOf(const DataCenterSpec& data_center,
+                                           std::string_view version) {
+  return version == RingVersionName(RingVersion::kV1) ? data_center.v1 : data_center.v2;
+}
+
 ExitCode FailOffline(const absl::Status& status) {
   std::string_view advice;
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kPermissionDenied:
-      advice = "check --topology, --data-center and --pool";
+      advice = "check the names of the file, the data center and the pool";
       break;
     case absl::StatusCode::kResourceExhausted:
       advice = "free memory, or take a machine with more";
@@ -82,6 +92,11 @@ ExitCode FailOffline(const absl::Status& status) {
       advice = "correct the topology and run it again";
   }
   return Fail(ExitCode::kInput, std::string(status.message()), advice);
+}
+
+ExitCode FailNoV1(const std::string& data_center) {
+  return Fail(ExitCode::kInput, absl::StrCat("data center ", data_center, " has no ring v1"),
+              "use --ring v2, or give the data center a v1 in the topology");
 }
 
 }  // namespace ringshift

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "ring/node_set.h"
 #include "ring/ring.h"
 #include "routing/topology.h"
+#include "routing/topology_loader.h"
 
 namespace ringshift {
 
@@ -31,6 +33,11 @@ struct OfflineDataCenter {
 absl::StatusOr<OfflineDataCenter> LoadDataCenter(const std::string& topology_file,
                                                  const std::string& data_center);
 
+// The same, of a topology that is read already.
+absl::StatusOr<OfflineDataCenter> FindDataCenter(const LoadedTopology& loaded,
+                                                 const std::string& topology_file,
+                                                 const std::string& data_center);
+
 struct TimedRing {
   std::shared_ptr<const Ring> ring;
   std::chrono::duration<double> build_time;
@@ -41,8 +48,15 @@ struct TimedRing {
 absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,
                                     const RingParameters& parameters);
 
+// The parameters of ring "v1" or "v2"; none for v1 where the data center has none.
+std::optional<RingParameters> ParametersOf(const DataCenterSpec& data_center,
+                                           std::string_view version);
+
 // Reports an error of the functions above, or of the topology's, and returns kInput.
 ExitCode FailOffline(const absl::Status& status);
+
+// Reports that the data center has no ring v1, and returns kInput.
+ExitCode FailNoV1(const std::string& data_center);
 
 }  // namespace ringshift
 

@@ -23,13 +23,25 @@ class App;
 namespace ringshift {
 
 struct RemoteOptions {
-  std::string server;   // HOST:PORT, [IPv6]:PORT or unix:PATH
-  std::string timeout;  // as ParseTimeout reads it
+  std::string server;             // HOST:PORT, [IPv6]:PORT or unix:PATH
+  std::string timeout;            // as ParseTimeout reads it
+  bool server_was_given = false;  // on the command line
 };
 
-// Adds --server and --timeout to `command`, with these values if they are not given; both are
-// checked when the command line is parsed.
-void AddRemoteOptions(CLI::App& command, RemoteOptions& options, std::string_view default_server);
+// The port of a router that a command talks to, and with it the server where none is given.
+enum class RouterPort {
+  kPublic,  // $RINGCTL_PUBLIC_SERVER, else 127.0.0.1:7400
+  kAdmin,   // $RINGCTL_ADMIN_SERVER, else 127.0.0.1:7401
+};
+
+inline constexpr std::string_view kDefaultTimeout = "5s";
+
+// Adds --server and --timeout to `command`. Where they are not given the environment counts
+// ($RINGCTL_TIMEOUT is the timeout of all commands; an empty variable is none), and without that
+// the default. All are checked when the command line is parsed. Takes the parse_complete_callback
+// of `command`.
+void AddRemoteOptions(CLI::App& command, RemoteOptions& options, RouterPort port,
+                      std::string_view default_timeout = kDefaultTimeout);
 
 // Empty if `server` is of one of the forms above, else what is wrong with it.
 std::string CheckServer(const std::string& server);
@@ -49,9 +61,20 @@ class Remote {
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const std::string& server() const { return options_.server; }
 
+  // " --server SERVER" if the user gave it, else "": what a command that the user may copy needs.
+  std::string ServerFlag() const;
+
+  // True if `status` is the router's own answer, false if it came about on the way to it.
+  bool IsAnswer(const grpc::Status& status) const;
+
   // Says what `status`, an error, means, and returns kUnreachable or kRefused. `prefix` comes
   // before it: "line 3: " or nothing.
   ExitCode FailCall(const grpc::Status& status, std::string_view prefix = "") const;
+
+  // FailCall for a call that changes something, which is `done` ("ams was forgotten"): where the
+  // error leaves open whether it is, says that too, and that `look` tells, and returns kUnknown.
+  ExitCode FailChange(const grpc::Status& status, std::string_view done,
+                      std::string_view look) const;
 
  private:
   const RemoteOptions options_;

@@ -1,56 +1,22 @@
 #include "client/ring_report.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/json_writer.h"
+#include "client/proto_text.h"
 #include "client/table.h"
 #include "client/text.h"
 #include "ring/node_mask.h"
-#include "ring/ownership.h"
+#include "ring/ring.h"
 
 namespace ringshift {
 namespace {
 
-std::size_t LoadClass(double load) {
-  const auto above = std::upper_bound(kLoadClasses.begin(), kLoadClasses.end(), load);
-  return static_cast<std::size_t>(std::distance(kLoadClasses.begin(), above)) - 1;
-}
-
-PoolReport ReportPool(const Ring& ring, std::string_view name, const NodeMask& eligible) {
-  const Ownership ownership = MeasureOwnership(ring, eligible);
-  PoolReport report{.name = std::string(name),
-                    .nodes = eligible.count(),
-                    .cv = ownership.cv,
-                    .max_ratio = ownership.max_ratio,
-                    .min_ratio = ownership.min_ratio,
-                    .max_node = "",
-                    .min_node = "",
-                    .nodes_by_load = {}};
-  std::vector<std::pair<double, NodeIndex>> loads;
-  for (NodeIndex node = 0; node < ring.nodes().size(); ++node) {
-    if (eligible.Contains(node)) loads.emplace_back(ownership.loads[node], node);
-  }
-  if (loads.empty()) return report;
-  const auto [lowest, highest] = std::minmax_element(loads.begin(), loads.end());
-  report.max_node = ring.nodes()[highest->second].name;
-  report.min_node = ring.nodes()[lowest->second].name;
-  for (const auto& [load, node] : loads) ++report.nodes_by_load[LoadClass(load)];
-  return report;
-}
-
 double BytesPerPoint(const RingReport& report) {
   return static_cast<double>(report.memory_bytes) / static_cast<double>(report.points);
-}
-
-std::string Hex64(std::uint64_t value) { return absl::StrFormat("%016x", value); }
-
-std::string_view Version(const RingReport& report) {
-  return RingVersionName(report.parameters.version);
 }
 
 // "0.95 to 1.05", "under 0.50", "1.50 and more".
@@ -63,7 +29,7 @@ std::string LoadClassName(std::size_t index) {
 void PrintRings(const std::vector<RingReport>& reports, Output& output) {
   std::vector<Table::Column> columns = {{"RING"}};
   for (const RingReport& report : reports) {
-    columns.push_back({std::string(Version(report)), Table::kRight});
+    columns.push_back({report.ring_version, Table::kRight});
   }
   Table table(std::move(columns));
   const auto add_row = [&](std::string_view title, const auto& cell) {
@@ -72,8 +38,8 @@ void PrintRings(const std::vector<RingReport>& reports, Output& output) {
     table.AddRow(std::move(cells));
   };
   using Report = const RingReport&;
-  add_row("points per weight", [](Report r) { return HumanCount(r.parameters.points_per_weight); });
-  add_row("layout", [](Report r) { return std::string(RingLayoutName(r.parameters.layout)); });
+  add_row("points per weight", [](Report r) { return HumanCount(r.points_per_weight); });
+  add_row("layout", [](Report r) { return r.layout; });
   add_row("points", [](Report r) { return HumanCount(r.points); });
   add_row("memory", [](Report r) { return HumanBytes(r.memory_bytes); });
   add_row("memory, bytes", [](Report r) { return HumanCount(r.memory_bytes); });
@@ -83,7 +49,7 @@ void PrintRings(const std::vector<RingReport>& reports, Output& output) {
     return r.build_seconds < 1 ? FixedPoint(r.build_seconds * 1000, 1) + " ms"
                                : FixedPoint(r.build_seconds, 1) + " s";
   });
-  add_row("checksum", [](Report r) { return Hex64(r.checksum); });
+  add_row("checksum", [](Report r) { return ChecksumText(r.checksum); });
   table.Print(output);
 }
 
@@ -98,9 +64,8 @@ void PrintPools(const std::vector<RingReport>& reports, Output& output) {
                {"LOWEST LOAD"}});
   for (std::size_t i = 0; i < reports.front().pools.size(); ++i) {
     for (const RingReport& report : reports) {
-      const PoolReport& pool = report.pools[i];
-      std::vector<std::string> cells = {pool.name, std::string(Version(report)),
-                                        HumanCount(pool.nodes)};
+      const PoolBalance& pool = report.pools[i];
+      std::vector<std::string> cells = {pool.pool, report.ring_version, HumanCount(pool.nodes)};
       if (pool.nodes == 0) {
         cells.insert(cells.end(), 5, "-");
       } else {
@@ -118,18 +83,20 @@ void PrintLoads(const std::vector<RingReport>& reports, Output& output) {
   constexpr std::size_t kBarWidth = 24;
   std::vector<Table::Column> columns = {{"LOAD OF A NODE"}};
   for (const RingReport& report : reports) {
-    columns.push_back({absl::StrCat(std::string(Version(report)), " NODES"), Table::kRight});
+    columns.push_back({report.ring_version + " NODES", Table::kRight});
     columns.push_back({""});
   }
   Table table(std::move(columns));
   for (std::size_t i = 0; i < kLoadClasses.size(); ++i) {
     std::vector<std::string> cells = {LoadClassName(i)};
     for (const RingReport& report : reports) {
-      const PoolReport& pool = report.pools.front();
+      const PoolBalance& pool = report.pools.front();
       const std::size_t count = pool.nodes_by_load[i];
       cells.push_back(HumanCount(count));
       // Rounded up, so that a single node of many is seen.
-      cells.emplace_back((count * kBarWidth + pool.nodes - 1) / pool.nodes, '#');
+      const std::size_t bar =
+          pool.nodes == 0 ? 0 : (count * kBarWidth + pool.nodes - 1) / pool.nodes;
+      cells.emplace_back(std::min(bar, kBarWidth), '#');
     }
     table.AddRow(std::move(cells));
   }
@@ -141,7 +108,9 @@ void PrintLoads(const std::vector<RingReport>& reports, Output& output) {
 absl::StatusOr<RingReport> ReportRing(const OfflineDataCenter& data_center,
                                       const TimedRing& built) {
   const Ring& ring = *built.ring;
-  RingReport report{.parameters = ring.parameters(),
+  RingReport report{.ring_version = std::string(RingVersionName(ring.parameters().version)),
+                    .points_per_weight = ring.parameters().points_per_weight,
+                    .layout = std::string(RingLayoutName(ring.parameters().layout)),
                     .points = ring.point_count(),
                     .memory_bytes = ring.memory_bytes(),
                     .collisions = ring.collision_count(),
@@ -154,57 +123,53 @@ absl::StatusOr<RingReport> ReportRing(const OfflineDataCenter& data_center,
     const absl::StatusOr<NodeMask> eligible =
         MakePoolMask(data_center.spec, *data_center.nodes, pool);
     if (!eligible.ok()) return eligible.status();
-    report.pools.push_back(ReportPool(ring, pool, *eligible));
+    report.pools.push_back(MeasurePoolBalance(ring, *data_center.nodes, pool, *eligible));
   }
   return report;
 }
 
-void PrintRingReports(const OfflineDataCenter& data_center, const std::vector<RingReport>& reports,
-                      Output& output) {
-  output.Write("Data center " + ForTerminal(data_center.spec.name) + ": " +
-               HumanCount(data_center.nodes->size()) + " nodes, total weight " +
-               HumanCount(data_center.nodes->total_weight()) + "\n\n");
-  PrintRings(reports, output);
+void PrintReport(const DataCenterReport& report, Output& output) {
+  output.Write("Data center " + ForTerminal(report.data_center) + ": " + HumanCount(report.nodes) +
+               " nodes, total weight " + HumanCount(report.total_weight) + "\n\n");
+  PrintRings(report.rings, output);
   output.Write("\n");
-  PrintPools(reports, output);
+  PrintPools(report.rings, output);
   output.Write("\n");
-  PrintLoads(reports, output);
-  if (reports.size() < 2) return;
-  const RingReport& v1 = reports.front();
-  const RingReport& v2 = reports.back();
+  PrintLoads(report.rings, output);
+  if (report.rings.size() < 2) return;
+  const RingReport& v1 = report.rings.front();
+  const RingReport& v2 = report.rings.back();
   const double part = static_cast<double>(v2.memory_bytes) / static_cast<double>(v1.memory_bytes);
-  if (v2.memory_bytes <= v1.memory_bytes) {
-    output.Write("\nv2 takes " + FixedPoint(100 * part, 1) + "% of the memory of v1: it saves " +
-                 HumanBytes(v1.memory_bytes - v2.memory_bytes) + ".\n");
-  } else {
-    output.Write("\nv2 takes " + FixedPoint(100 * part, 1) + "% of the memory of v1: it costs " +
-                 HumanBytes(v2.memory_bytes - v1.memory_bytes) + " more.\n");
-  }
+  const bool saves = v2.memory_bytes <= v1.memory_bytes;
+  const std::uint64_t difference =
+      saves ? v1.memory_bytes - v2.memory_bytes : v2.memory_bytes - v1.memory_bytes;
+  output.Write("\nv2 takes " + FixedPoint(100 * part, 1) + "% of the memory of v1: it " +
+               (saves ? "saves " : "costs ") + HumanBytes(difference) + (saves ? "" : " more") +
+               ".\n");
 }
 
-std::string RingReportsAsJson(const OfflineDataCenter& data_center,
-                              const std::vector<RingReport>& reports) {
+std::string ReportAsJson(const DataCenterReport& data_center) {
   JsonWriter json;
   json.BeginObject();
-  json.Key("data_center").String(data_center.spec.name);
-  json.Key("nodes").Uint(data_center.nodes->size());
-  json.Key("total_weight").Uint(data_center.nodes->total_weight());
+  json.Key("data_center").String(data_center.data_center);
+  json.Key("nodes").Uint(data_center.nodes);
+  json.Key("total_weight").Uint(data_center.total_weight);
   json.Key("rings").BeginArray();
-  for (const RingReport& report : reports) {
+  for (const RingReport& report : data_center.rings) {
     json.BeginObject();
-    json.Key("ring_version").String(Version(report));
-    json.Key("points_per_weight").Uint(report.parameters.points_per_weight);
-    json.Key("layout").String(RingLayoutName(report.parameters.layout));
+    json.Key("ring_version").String(report.ring_version);
+    json.Key("points_per_weight").Uint(report.points_per_weight);
+    json.Key("layout").String(report.layout);
     json.Key("points").Uint(report.points);
     json.Key("memory_bytes").Uint(report.memory_bytes);
     json.Key("bytes_per_point").Double(BytesPerPoint(report));
     json.Key("collisions").Uint(report.collisions);
     json.Key("build_seconds").Double(report.build_seconds);
-    json.Key("checksum").String(Hex64(report.checksum));
+    json.Key("checksum").String(ChecksumText(report.checksum));
     json.Key("pools").BeginArray();
-    for (const PoolReport& pool : report.pools) {
+    for (const PoolBalance& pool : report.pools) {
       json.BeginObject();
-      json.Key("pool").String(pool.name);
+      json.Key("pool").String(pool.pool);
       json.Key("nodes").Uint(pool.nodes);
       json.Key("cv").Double(pool.cv);
       json.Key("max_ratio").Double(pool.max_ratio);

@@ -1,69 +1,28 @@
 #include "client/set_migration.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-#include <string_view>
-
 #include "absl/strings/str_cat.h"
+#include "client/confirm.h"
 #include "client/json_writer.h"
 #include "client/migration_client.h"
 #include "client/migration_view.h"
 #include "client/output.h"
+#include "client/proto_text.h"
 #include "client/text.h"
 #include "migration/share.h"
 
 namespace ringshift {
 namespace {
 
-// USER@HOST, of this process.
-std::string RequestedBy() {
-  const passwd* user = ::getpwuid(::getuid());
-  const std::string name =
-      user != nullptr ? std::string(user->pw_name) : absl::StrCat("uid-", ::getuid());
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) return ForTerminal(name) + "@unknown";
-  return ForTerminal(name + "@" + host.data());
-}
-
-// True if a person at the terminal says yes.
-bool Confirm(const std::string& question) {
-  const std::string prompt = question + " [y/N] ";
-  std::fwrite(prompt.data(), 1, prompt.size(), stderr);
-  std::array<char, 64> answer{};
-  if (std::fgets(answer.data(), static_cast<int>(answer.size()), stdin) == nullptr) return false;
-  const std::string_view text = answer.data();
-  return text == "y\n" || text == "Y\n" || text == "yes\n" || text == "YES\n" || text == "Yes\n";
-}
-
 // Says that `seen` is not what is there any more, and what is.
 ExitCode FailChanged(std::int64_t seen, const v1::Migration& now) {
   return Fail(ExitCode::kRefused,
               absl::StrCat("nothing was changed, because ", now.data_center(), " is at revision ",
-                           now.revision(), " and not at ", seen,
-                           " any more: ", PercentOfPpm(now.v2_ppm()), " since ", UpdateTime(now),
+                           now.revision(), " and not at ", seen, " any more: ",
+                           PercentOfPpm(now.v2_ppm()), " since ", TimeForPeople(now.update_time()),
                            ", by ", now.actor(), ", reason \"", now.reason(), "\""),
               "decide again from there");
-}
-
-// True where `code` says that nothing was changed. After every other error the router may have made
-// the change: the connection broke, or it failed on the way.
-bool IsRefusal(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::INVALID_ARGUMENT:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::ABORTED:
-    case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::UNIMPLEMENTED:
-      return true;
-    default:
-      return false;
-  }
 }
 
 ExitCode FailSet(const Remote& remote, const grpc::Status& status, std::int64_t expected_revision,
@@ -72,12 +31,16 @@ ExitCode FailSet(const Remote& remote, const grpc::Status& status, std::int64_t 
   if (status.error_code() == grpc::StatusCode::ABORTED && client.Get(data_center, now).ok()) {
     return FailChanged(expected_revision, now);
   }
-  const ExitCode code = remote.FailCall(status);
-  if (IsRefusal(status.error_code())) return code;
-  return Fail(ExitCode::kUnknown,
-              absl::StrCat("it is not known whether the share of ", data_center, " was changed"),
-              absl::StrCat("look with `ringctl migration get --data-center ", data_center,
-                           " --server ", remote.server(), "`"));
+  const std::string look = "ringctl migration get --data-center " + data_center;
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && remote.IsAnswer(status)) {
+    remote.FailCall(status);
+    return Fail(ExitCode::kUnknown,
+                absl::StrCat("the share of ", data_center, " that is in force on ", remote.server(),
+                             " is as before, but it is not known whether its store has the new "
+                             "one"),
+                absl::StrCat("look with `", look, remote.ServerFlag(), "`"));
+  }
+  return remote.FailChange(status, "the share of " + data_center + " was changed", look);
 }
 
 ExitCode PrintResult(const SetMigrationOptions& options, const v1::SetMigrationResponse& response) {
@@ -103,10 +66,8 @@ ExitCode PrintResult(const SetMigrationOptions& options, const v1::SetMigrationR
 
 ExitCode SetMigration(const SetMigrationOptions& options) {
   const Share share = Share::ParsePercent(options.percent).value();
-  if (!options.yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
-    return Fail(ExitCode::kDeclined, "nothing was changed: there is no terminal to ask on",
-                "give --yes to change it without being asked");
-  }
+  ExitCode may = CheckCanConfirm(options.yes);
+  if (may != ExitCode::kOk) return may;
 
   Remote remote(options.remote);
   MigrationClient client(remote);
@@ -116,16 +77,12 @@ ExitCode SetMigration(const SetMigrationOptions& options) {
   const std::int64_t expected_revision = options.expected_revision.value_or(before.revision());
   if (expected_revision != before.revision()) return FailChanged(expected_revision, before);
 
-  if (!options.yes) {
-    const std::string question =
-        absl::StrCat("Change the share of v2 in ", ForTerminal(before.data_center()), " from ",
-                     PercentOfPpm(before.v2_ppm()), " to ", share.ToPercent(), "%?");
-    if (!Confirm(question)) {
-      return Fail(ExitCode::kDeclined, "nothing was changed: not confirmed",
-                  "answer y, or give --yes");
-    }
-    remote.RestartClock();
-  }
+  may = Confirm(
+      options.yes,
+      absl::StrCat("Change the share of v2 in ", ForTerminal(before.data_center()), " from ",
+                   PercentOfPpm(before.v2_ppm()), " to ", share.ToPercent(), "%?"),
+      remote);
+  if (may != ExitCode::kOk) return may;
 
   v1::SetMigrationRequest request;
   request.set_data_center(options.data_center);

@@ -1,4 +1,5 @@
-// The v1 ring against a real nginx: `hash $arg_k consistent` over upstreams of unequal weight.
+// The v1 ring against a real nginx: `hash $arg_k consistent` over upstreams of unequal weight, by
+// the ring itself and by `ringctl verify-mapping`.
 //
 // nginx is asked which server it chose, not what the server said: nothing listens on the upstreams'
 // addresses (all of them on this machine), the connection is refused at once, and the answer's
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <random>
 #include <string>
 #include <thread>
@@ -32,7 +34,8 @@ using ::ringshift::testing::TempDir;
 struct Server {
   std::string directive;  // as the `server` directive has it
   std::uint32_t weight;
-  std::string upstream_addr;  // as nginx reports it
+  // As nginx reports it; several where the directive has a name of several addresses.
+  std::vector<std::string> upstream_addrs;
 };
 
 // Keys of many lengths, from what may stand in a query argument as it is.
@@ -171,8 +174,20 @@ http {
 )");
 }
 
-// Asks nginx and the ring about every key. Keys in an arc whose point several nodes share are left
-// out: nginx has no rule for them.
+// The topology of the fleet. Its nodes are called what nginx calls them.
+std::string Topology(const std::vector<Server>& servers, IdentityStyle style) {
+  std::string yaml =
+      absl::StrCat("data_centers:\n  - name: fleet\n    identity_style: ",
+                   style == IdentityStyle::kNginx ? "nginx" : "canonical", "\n    nodes:\n");
+  for (const Server& server : servers) {
+    absl::StrAppend(&yaml, "      - {name: \"", server.upstream_addrs.front(), "\", address: \"",
+                    server.directive, "\", weight: ", server.weight, "}\n");
+  }
+  return yaml;
+}
+
+// Asks nginx, the ring and `ringctl verify-mapping` about every key. Keys in an arc whose point
+// several nodes share are left out: nginx has no rule for them.
 void ExpectSameOwners(const std::vector<Server>& servers, IdentityStyle style, std::uint32_t seed) {
   TempDir dir;
   const std::string configuration = dir.Write("nginx.conf", NginxConfiguration(dir, servers));
@@ -180,16 +195,26 @@ void ExpectSameOwners(const std::vector<Server>& servers, IdentityStyle style, s
                  dir.path(), "-c", configuration});
   Connection connection(dir.File("nginx.sock"));
   const std::vector<std::string> keys = Keys(20'000, seed);
-  const std::vector<std::string> owners = connection.Owners(keys);
+  std::vector<std::string> owners = connection.Owners(keys);
   ASSERT_EQ(owners.size(), keys.size()) << nginx.Stderr();
+  std::map<std::string, std::string> names;
+  for (const Server& server : servers) {
+    for (const std::string& addr : server.upstream_addrs) {
+      names[addr] = server.upstream_addrs.front();
+    }
+  }
+  for (std::string& owner : owners) {
+    if (names.count(owner) > 0) owner = names[owner];
+  }
 
   std::vector<RingNode> nodes;
   for (const Server& server : servers) {
     nodes.push_back(
-        {server.upstream_addr, testing::Identity(server.directive, style), server.weight});
+        {server.upstream_addrs.front(), testing::Identity(server.directive, style), server.weight});
   }
   const auto ring =
       Ring::Build(NodeSet::Create(nodes).value(), DefaultRingParameters(RingVersion::kV1)).value();
+  std::string mapping;
   std::size_t tied = 0;
   std::vector<std::size_t> owned(servers.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -202,9 +227,16 @@ void ExpectSameOwners(const std::vector<Server>& servers, IdentityStyle style, s
     const NodeIndex owner = ring->Owner(keys[i]);
     ++owned[owner];
     ASSERT_EQ(ring->nodes()[owner].name, owners[i]) << keys[i];
+    absl::StrAppend(&mapping, "\"", keys[i], "\",\"", owners[i], "\"\r\n");  // no key has a quote
   }
   EXPECT_LT(tied, 20u);
   EXPECT_THAT(owned, ::testing::Each(::testing::Gt(0u)));
+
+  const testing::Completed verified =
+      testing::Run({testing::Binary("ringctl"), "verify-mapping", "--topology",
+                    dir.Write("topology.yaml", Topology(servers, style)), "--data-center", "fleet",
+                    "--ring", "v1", dir.Write("owners.csv", mapping)});
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
 }
 
 TEST(NginxTest, AFleetOfUnequalWeightsHasTheSameOwners) {
@@ -212,7 +244,7 @@ TEST(NginxTest, AFleetOfUnequalWeightsHasTheSameOwners) {
   const std::uint32_t weights[] = {1, 2, 3, 5, 8, 13, 21, 100};
   for (std::uint32_t i = 0; i < std::size(weights); ++i) {
     const std::string address = absl::StrCat("127.0.0.", 10 + i, ":", i % 2 ? 1 : 19);
-    servers.push_back({address, weights[i], address});
+    servers.push_back({address, weights[i], {address}});
   }
   ExpectSameOwners(servers, IdentityStyle::kCanonical, 1);
 }
@@ -221,7 +253,7 @@ TEST(NginxTest, AFleetOfManyNodesHasTheSameOwners) {
   std::vector<Server> servers;
   for (std::uint32_t i = 0; i < 200; ++i) {
     const std::string address = absl::StrCat("127.1.", i / 50, ".", 1 + i % 50, ":1");
-    servers.push_back({address, 1 + i % 7, address});
+    servers.push_back({address, 1 + i % 7, {address}});
   }
   ExpectSameOwners(servers, IdentityStyle::kCanonical, 2);
 }
@@ -230,12 +262,17 @@ TEST(NginxTest, EveryFormOfAServerDirectiveHasTheSameOwnersInNginxStyle) {
   TempDir dir;
   const std::string path = dir.File("nobody-listens.sock");
   const std::string other_path = dir.File("nor-here.sock");
-  ExpectSameOwners({{"127.0.2.1:1", 3, "127.0.2.1:1"},
-                    {"127.0.2.2", 2, "127.0.2.2:80"},
-                    {"[::1]:1", 4, "[::1]:1"},
-                    {"[::1]:19", 1, "[::1]:19"},
-                    {"unix:" + path, 5, "unix:" + path},
-                    {"UNIX:" + other_path, 5, "UNIX:" + other_path}},
+  ExpectSameOwners({{"127.0.2.1:1", 3, {"127.0.2.1:1"}},
+                    {"127.0.2.2", 2, {"127.0.2.2:80"}},
+                    {"[::1]:1", 4, {"[::1]:1"}},
+                    {"[::1]:19", 1, {"[::1]:19"}},
+                    {"[::1]", 2, {"[::1]:80"}},
+                    {"localhost:2", 3, {"127.0.0.1:2", "[::1]:2"}},
+                    {"LOCALHOST:3", 2, {"127.0.0.1:3", "[::1]:3"}},
+                    // A name of 127.0.0.9, since it has not four numbers.
+                    {"127.9", 4, {"127.0.0.9:80"}},
+                    {"unix:" + path, 5, {"unix:" + path}},
+                    {"UNIX:" + other_path, 5, {"UNIX:" + other_path}}},
                    IdentityStyle::kNginx, 3);
 }
 

@@ -5,3 +5,19 @@ add_dependencies(ringctl_test ringctl)
 ringshift_test(ringctl_online_test SOURCES ringctl_online_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_router ringshift::proto)
 add_dependencies(ringctl_online_test ringctl)
+
+ringshift_test(ringctl_topology_test SOURCES ringctl_topology_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_router ringshift::proto)
+add_dependencies(ringctl_topology_test ringctl)
+
+ringshift_test(ringctl_admin_test SOURCES ringctl_admin_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_admin_test ringctl)
+
+ringshift_test(ringctl_mapping_test SOURCES ringctl_mapping_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_mapping_test ringctl)
+
+ringshift_test(ringctl_agreement_test SOURCES ringctl_agreement_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_router ringshift::migration ringshift::proto)
+add_dependencies(ringctl_agreement_test ringctl)

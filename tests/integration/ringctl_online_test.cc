@@ -6,16 +6,11 @@
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <pty.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +23,7 @@
 #include "tests/integration/process.h"
 #include "tests/integration/ringctl_testing.h"
 #include "tests/integration/router_process.h"
+#include "tests/integration/terminal.h"
 
 namespace ringshift {
 namespace {
@@ -38,6 +34,7 @@ using ::ringshift::testing::Member;
 using ::ringshift::testing::ParseJsonObject;
 using ::ringshift::testing::Ringctl;
 using ::ringshift::testing::RouterProcess;
+using ::ringshift::testing::RunOnTerminal;
 using ::ringshift::testing::SmallTopology;
 using ::ringshift::testing::TempDir;
 using ::testing::AllOf;
@@ -45,40 +42,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-// Runs a program on a terminal of its own; once it has asked, types what `answer` returns. What
-// appears on the terminal is `out`.
-Completed RunOnTerminal(std::vector<std::string> argv, const std::function<std::string()>& answer) {
-  std::vector<char*> arguments;
-  for (std::string& argument : argv) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  int terminal = -1;
-  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
-  if (child == 0) {
-    ::execv(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  Completed result;
-  if (child < 0) {
-    ADD_FAILURE() << "no pseudo-terminal: " << std::strerror(errno);
-    return result;
-  }
-  std::array<char, 4096> buffer{};
-  bool answered = false;
-  // Reading fails once the last process on the terminal has ended.
-  for (ssize_t count = 0; (count = ::read(terminal, buffer.data(), buffer.size())) > 0;) {
-    result.out.append(buffer.data(), static_cast<std::size_t>(count));
-    if (answered || result.out.find("[y/N] ") == std::string::npos) continue;
-    answered = true;
-    const std::string typed = answer();
-    EXPECT_EQ(::write(terminal, typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ::close(terminal);
-  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
-  return result;
-}
 
 class RingctlOnlineTest : public ::testing::Test {
  protected:
@@ -391,7 +354,8 @@ Completed SetOn(const RefusingRouter& router) {
 
 TEST(RingctlSetTest, ARefusalChangedNothing) {
   for (const grpc::StatusCode code :
-       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::NOT_FOUND, grpc::StatusCode::ABORTED,
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::NOT_FOUND,
+        grpc::StatusCode::ALREADY_EXISTS, grpc::StatusCode::ABORTED,
         grpc::StatusCode::FAILED_PRECONDITION, grpc::StatusCode::RESOURCE_EXHAUSTED,
         grpc::StatusCode::PERMISSION_DENIED, grpc::StatusCode::UNAUTHENTICATED,
         grpc::StatusCode::UNIMPLEMENTED}) {
@@ -406,8 +370,7 @@ TEST(RingctlSetTest, ARefusalChangedNothing) {
 TEST(RingctlSetTest, AfterEveryOtherErrorTheChangeMayHaveBeenMade) {
   for (const grpc::StatusCode code :
        {grpc::StatusCode::CANCELLED, grpc::StatusCode::UNKNOWN, grpc::StatusCode::DEADLINE_EXCEEDED,
-        grpc::StatusCode::ALREADY_EXISTS, grpc::StatusCode::OUT_OF_RANGE,
-        grpc::StatusCode::INTERNAL, grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::DATA_LOSS}) {
+        grpc::StatusCode::OUT_OF_RANGE, grpc::StatusCode::INTERNAL, grpc::StatusCode::DATA_LOSS}) {
     const RefusingRouter router(code);
     const Completed result = SetOn(router);
     EXPECT_EQ(result.exit_code, 6) << code;
@@ -418,6 +381,19 @@ TEST(RingctlSetTest, AfterEveryOtherErrorTheChangeMayHaveBeenMade) {
                       Not(HasSubstr("refused"))));
     EXPECT_EQ(result.out, "");
   }
+}
+
+TEST(RingctlSetTest, AfterUnavailableTheShareInForceIsAsBeforeAndTheStoreMayHaveTheNewOne) {
+  const RefusingRouter router(grpc::StatusCode::UNAVAILABLE);
+  const Completed result = SetOn(router);
+  EXPECT_EQ(result.exit_code, 6);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr(" answered UNAVAILABLE: of the test: try again later"),
+                    HasSubstr("the share of ams that is in force on " + router.address() +
+                              " is as before, but it is not known whether its store has the new "
+                              "one: look with `ringctl migration get --data-center ams --server " +
+                              router.address() + "`")));
+  EXPECT_EQ(result.out, "");
 }
 
 // A port that takes connections and never says a word.
@@ -448,7 +424,14 @@ TEST(RingctlTimeoutTest, ABlackHoleTakesNoLongerThanTheTimeout) {
   const BlackHole hole;
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"migration", "get", "--data-center", "ams"},
+           {"status"},
+           {"topology", "show", "--data-center", "ams"},
+           {"topology", "reload"},
+           {"topology", "accept", "0123456789abcdef", "--yes"},
            {"migration", "list"},
+           {"migration", "history"},
+           {"migration", "forget", "ams", "--yes"},
+           {"migration", "rename", "ams", "ams-1", "--yes"},
            {"migration", "set", "--data-center", "ams", "--percent", "1", "--reason", "r", "--yes"},
            {"route", "--data-center", "ams", "a", "b"},
            {"route", "--data-center", "ams"}}) {
@@ -503,6 +486,30 @@ TEST(RingctlTimeoutTest, WrongServersAndTimeoutsAreUsageErrors) {
       {"migration", "set", "--data-center", "ams", "--percent", "1", "--reason", "\xff", "--yes"});
   EXPECT_EQ(reason.exit_code, 2);
   EXPECT_THAT(reason.err, HasSubstr("--reason: \"\\xff\" is not UTF-8"));
+}
+
+TEST(RingctlEnvironmentTest, AVariableNamesTheServerAndAnOptionCountsBeforeIt) {
+  const auto run = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv = {"env", "RINGCTL_ADMIN_SERVER=127.0.0.1:1",
+                                     "RINGCTL_PUBLIC_SERVER=127.0.0.1:2", Binary("ringctl")};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return testing::Run(argv);
+  };
+  EXPECT_THAT(run({"status"}).err, HasSubstr("cannot reach 127.0.0.1:1:"));
+  EXPECT_THAT(run({"route", "--data-center", "ams", "key"}).err,
+              HasSubstr("cannot reach 127.0.0.1:2:"));
+  EXPECT_THAT(run({"status", "--server", "127.0.0.1:3"}).err,
+              HasSubstr("cannot reach 127.0.0.1:3:"));
+}
+
+TEST(RingctlEnvironmentTest, AWrongVariableIsAUsageErrorThatNamesIt) {
+  const Completed result =
+      testing::Run({"env", "RINGCTL_TIMEOUT=5", Binary("ringctl"), "migration", "list"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("RINGCTL_TIMEOUT: \"5\" is not a duration"));
+  const Completed help =
+      testing::Run({"env", "RINGCTL_TIMEOUT=5", Binary("ringctl"), "migration", "list", "--help"});
+  EXPECT_EQ(help.exit_code, 0) << help.err;
 }
 
 }  // namespace

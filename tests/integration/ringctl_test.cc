@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -328,7 +329,7 @@ TEST_F(RingctlTest, AWrongCommandLineIsAUsageError) {
       {{"route", "--data-center", "ams", "--replicas", "010", "key"},
        "--replicas: \"010\" is not a whole number from 0 to 2147483647: see"},
       {{"decide", "--salt", "ams", "--percent", "5", "--", "key"},
-       "only `ringctl route` takes arguments behind --"},
+       "only `ringctl route` and `explain` take arguments behind --"},
       {{"migration", "bogus"}, "\"bogus\" is no command or option: see `ringctl migration --help`"},
       {{"migration", "set", "--data-center", "ams", "--percent", "5", "--expect-revision", "seven"},
        "--expect-revision: \"seven\" is not a whole number from 1 to 9223372036854775807: see"},
@@ -514,6 +515,382 @@ TEST_F(RingctlTest, RingStatsWarnsOfItsDataCenterOnly) {
   EXPECT_THAT(warnings,
               ::testing::IsSupersetOf({HasSubstr("the lightest node"), HasSubstr("of node stuck"),
                                        HasSubstr("pool nowhere")}));
+}
+
+// `kTopology` with b heavier, d gone, e new, and a under another name and address.
+std::string ChangedTopology() {
+  std::string yaml(kTopology);
+  const auto replace = [&yaml](std::string_view from, std::string_view to) {
+    const std::size_t at = yaml.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    yaml.replace(at, from.size(), to);
+  };
+  replace("name: a, address: \"10.0.0.1:443\"",
+          "name: a2, address: \"10.0.7.1:443\", ring_identity: \"10.0.0.1:443\"");
+  replace("weight: 20", "weight: 25");
+  replace("name: d, address: \"[2001:db8::1]:443\"", "name: e, address: \"10.9.9.9:443\"");
+  return yaml;
+}
+
+TEST_F(RingctlTest, RingDiffHasTheExactChurnOfBothRings) {
+  const std::string changed = dir_.Write("changed.yaml", ChangedTopology());
+  const Completed result = Ringctl(
+      {"ring", "diff", "--from", topology_, "--to", changed, "--data-center", "ams", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const auto object = ParseJsonObject(result.out);
+  EXPECT_EQ(Member(object, "data_center").string_value(), "ams");
+  EXPECT_EQ(Member(object, "pool").string_value(), "default");
+  const auto diffs = Member(object, "diffs").list_value();
+  ASSERT_EQ(diffs.values_size(), 2);
+  for (int i = 0; i < 2; ++i) {
+    const auto& diff = diffs.values(i).struct_value();
+    const auto from = Member(diff, "from").struct_value();
+    EXPECT_EQ(Member(from, "file").string_value(), topology_);
+    EXPECT_EQ(Member(from, "ring_version").string_value(), i == 0 ? "v1" : "v2");
+    EXPECT_EQ(Member(from, "nodes").number_value(), 4);
+    EXPECT_EQ(Member(from, "total_weight").number_value(), 70);
+    const auto to = Member(diff, "to").struct_value();
+    EXPECT_EQ(Member(to, "total_weight").number_value(), 75);
+    EXPECT_EQ(Member(to, "points").number_value(), i == 0 ? 75 * 160 : 75 * 16);
+    // d leaves, and b and e gain: nothing moves between those that stay but to b.
+    const double moved = Member(diff, "moved_positions").number_value();
+    EXPECT_EQ(Member(diff, "moved_ratio").number_value(), moved / 4294967296.0);
+    EXPECT_GT(moved / 4294967296.0, 0.2);
+    EXPECT_LT(moved / 4294967296.0, 0.4);
+    EXPECT_EQ(Member(diff, "moved_tied_positions").number_value(), 0);
+    double lost = 0;
+    double gained = 0;
+    std::set<std::string> states;
+    const auto nodes = Member(diff, "nodes").list_value();
+    for (const auto& value : nodes.values()) {
+      const auto& node = value.struct_value();
+      states.insert(Member(node, "from").string_value() + ">" + Member(node, "to").string_value() +
+                    " " + Member(node, "state").string_value());
+      lost += Member(node, "lost_positions").number_value();
+      gained += Member(node, "gained_positions").number_value();
+    }
+    EXPECT_THAT(states,
+                ::testing::ElementsAre(">e new", "a>a2 kept", "b>b kept", "c>c kept", "d> gone"));
+    EXPECT_EQ(lost, moved);
+    EXPECT_EQ(gained, moved);
+  }
+}
+
+TEST_F(RingctlTest, RingDiffAgreesWithTheOwnersOfManyKeys) {
+  const std::string changed = dir_.Write("changed.yaml", ChangedTopology());
+  std::string keys;
+  for (int i = 0; i < 100'000; ++i) keys += std::to_string(i) + "\n";
+  const auto owners = [&](const std::string& topology) {
+    return Lines(
+        Ringctl({"lookup", "--topology", topology, "--data-center", "ams", "--ring", "v2"}, keys)
+            .out);
+  };
+  const std::vector<std::string> before = owners(topology_);
+  const std::vector<std::string> after = owners(changed);
+  double moved = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    // a2 is a.
+    const std::string now = after[i].ends_with("\t10.0.7.1:443")
+                                ? after[i].substr(0, after[i].find('\t')) + "\t10.0.0.1:443"
+                                : after[i];
+    moved += before[i] != now;
+  }
+  const Completed result = Ringctl({"ring", "diff", "--from", topology_ + ":v2", "--to", changed,
+                                    "--data-center", "ams", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto diffs = Member(ParseJsonObject(result.out), "diffs").list_value();
+  ASSERT_EQ(diffs.values_size(), 1) << "the other side has the ring of this one";
+  const double ratio = Member(diffs.values(0).struct_value(), "moved_ratio").number_value();
+  // 5 sigma of a binomial distribution.
+  EXPECT_NEAR(moved / 100'000, ratio, 0.0075);
+}
+
+TEST_F(RingctlTest, RingDiffForPeopleMarksWhatIsNewAndGone) {
+  const std::string changed = dir_.Write("changed.yaml", ChangedTopology());
+  const Completed result = Ringctl(
+      {"ring", "diff", "--from", topology_ + ":v1", "--to", changed, "--data-center", "ams"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("Data center ams, pool default: from v1 of " +
+                                           topology_ + " to v1 of " + changed + "\n"),
+                                HasSubstr("moves to another node"),
+                                HasSubstr("between nodes of both sides"), HasSubstr("on tied arcs"),
+                                HasSubstr("\nd        gone "), HasSubstr("\ne        new "),
+                                HasSubstr("20 -> 25"), HasSubstr("\na -> a2  kept")));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(RingctlTest, RingDiffOfAPoolCountsItsNodesOnly) {
+  const std::string changed = dir_.Write("changed.yaml", ChangedTopology());
+  const Completed result = Ringctl({"ring", "diff", "--from", topology_, "--to", changed,
+                                    "--data-center", "ams", "--pool", "fedramp", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto diffs = Member(ParseJsonObject(result.out), "diffs").list_value();
+  ASSERT_EQ(diffs.values_size(), 2);
+  for (const auto& diff : diffs.values()) {
+    EXPECT_EQ(Member(diff.struct_value(), "moved_positions").number_value(), 0);
+    EXPECT_EQ(Member(Member(diff.struct_value(), "to").struct_value(), "nodes").number_value(), 2);
+  }
+  const Completed unknown = Ringctl({"ring", "diff", "--from", topology_, "--to", changed,
+                                     "--data-center", "ams", "--pool", "x"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr(topology_ + ": unknown pool \"x\"; known: default, fedramp"));
+}
+
+TEST_F(RingctlTest, RingDiffWarnsWhereMuchMoves) {
+  std::string yaml(kTopology);
+  for (std::size_t at; (at = yaml.find("address: \"10.0.0.")) != std::string::npos;) {
+    yaml.replace(at, 17, "address: \"10.3.0.");
+  }
+  yaml.replace(yaml.find("cache.example"), 13, "other.example");
+  const std::string moved = dir_.Write("moved.yaml", yaml);
+  const Completed result =
+      Ringctl({"ring", "diff", "--from", topology_ + ":v1", "--to", moved, "--data-center", "ams"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: warning: "),
+                                HasSubstr("% of the key space of pool default would move on v1"),
+                                HasSubstr("`ring_identity`")));
+  const Completed same =
+      Ringctl({"ring", "diff", "--from", topology_, "--to", topology_, "--data-center", "ams"});
+  EXPECT_EQ(same.err, "");
+  EXPECT_THAT(same.out, HasSubstr("4 nodes keep exactly what they have."));
+}
+
+TEST_F(RingctlTest, RingDiffOfARingThatIsNotThereIsRefused) {
+  const Completed result = Ringctl(
+      {"ring", "diff", "--from", topology_, "--to", topology_ + ":v1", "--data-center", "new"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr(topology_ + ": data center new has no ring v1"));
+  // Without a version, only the rings that both have.
+  const Completed both = Ringctl(
+      {"ring", "diff", "--from", topology_, "--to", topology_, "--data-center", "new", "--json"});
+  EXPECT_EQ(Member(ParseJsonObject(both.out), "diffs").list_value().values_size(), 1);
+  const Completed missing = Ringctl({"ring", "diff", "--from", topology_, "--to",
+                                     dir_.File("missing") + ":v2", "--data-center", "new"});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("cannot read the topology " + dir_.File("missing") + ": "));
+}
+
+TEST_F(RingctlTest, TopologyCheckSaysWhatRingsWillTake) {
+  const Completed result = Ringctl({"topology", "check", topology_, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const auto object = ParseJsonObject(result.out);
+  EXPECT_THAT(Member(object, "warnings").list_value().values(0).string_value(),
+              AllOf(StartsWith(topology_ + ":10:16: "), HasSubstr("pool nowhere")));
+  const auto data_centers = Member(object, "data_centers").list_value();
+  ASSERT_EQ(data_centers.values_size(), 2);
+  const auto& ams = data_centers.values(0).struct_value();
+  EXPECT_EQ(Member(ams, "data_center").string_value(), "ams");
+  EXPECT_EQ(Member(ams, "tier").string_value(), "");
+  EXPECT_EQ(Member(ams, "nodes").number_value(), 4);
+  EXPECT_EQ(Member(ams, "total_weight").number_value(), 70);
+  const auto pools = Member(ams, "pools").list_value();
+  ASSERT_EQ(pools.values_size(), 3);
+  EXPECT_EQ(Member(pools.values(1).struct_value(), "pool").string_value(), "fedramp");
+  EXPECT_EQ(Member(pools.values(1).struct_value(), "nodes").number_value(), 2);
+  // The figures are those of the rings that are built.
+  const Completed stats =
+      Ringctl({"ring", "stats", "--topology", topology_, "--data-center", "ams", "--json"});
+  const auto built = Member(ParseJsonObject(stats.out), "rings").list_value();
+  const auto rings = Member(ams, "rings").list_value();
+  ASSERT_EQ(rings.values_size(), 2);
+  for (int i = 0; i < 2; ++i) {
+    for (const char* name : {"points_per_weight", "points", "memory_bytes"}) {
+      EXPECT_EQ(Member(rings.values(i).struct_value(), name).number_value(),
+                Member(built.values(i).struct_value(), name).number_value());
+    }
+    EXPECT_GT(Member(rings.values(i).struct_value(), "estimated_build_seconds").number_value(), 0);
+    EXPECT_GT(Member(rings.values(i).struct_value(), "predicted_cv").number_value(), 0);
+    EXPECT_GT(Member(rings.values(i).struct_value(), "predicted_max_ratio").number_value(), 1);
+  }
+  EXPECT_EQ(Member(data_centers.values(1).struct_value(), "rings").list_value().values_size(), 1);
+}
+
+TEST_F(RingctlTest, TopologyCheckForPeopleWarnsOnStderr) {
+  const Completed all = Ringctl({"topology", "check", topology_});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("\nams "), HasSubstr("\nnew "), HasSubstr("11,200"),
+                             HasSubstr("The topology is good, with 1 warning.")));
+  EXPECT_THAT(all.err, StartsWith("ringctl: warning: " + topology_ + ":10:16: "));
+  const Completed one = Ringctl({"topology", "check", topology_, "--data-center", "new"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.out, AllOf(Not(HasSubstr("ams")), HasSubstr("0 warnings")));
+  EXPECT_EQ(one.err, "");
+}
+
+TEST_F(RingctlTest, TopologyCheckRefusesABadFileWithItsPlace) {
+  std::string yaml(kTopology);
+  yaml.replace(yaml.find("weight: 30"), 10, "weight: -3");
+  const std::string bad = dir_.Write("bad.yaml", yaml);
+  // Also where the mistake is in another data center than the one that is asked about.
+  const Completed result = Ringctl({"topology", "check", bad, "--data-center", "new"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: " + bad + ":6:"), HasSubstr("-3")));
+  const Completed unknown = Ringctl({"topology", "check", topology_, "--data-center", "fra"});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("unknown data center \"fra\"; known: ams, new"));
+}
+
+TEST_F(RingctlTest, TopologyCheckBuildsNoRing) {
+  // As v1, 204.8 million points: 1.5 GiB.
+  std::string yaml = "data_centers:\n  - name: large\n    nodes:\n";
+  for (int i = 0; i < 2048; ++i) {
+    yaml += "      - {name: n" + std::to_string(i) + ", address: \"10.0." +
+            std::to_string(i / 256) + "." + std::to_string(i % 256) + ":443\", weight: 625}\n";
+  }
+  const std::string large = dir_.Write("large.yaml", yaml);
+  const Measured measured = RunMeasured({Binary("ringctl"), "topology", "check", large, "--json"},
+                                        "/dev/null", dir_.File("check.json"));
+  EXPECT_EQ(measured.exit_code, 0);
+  EXPECT_LT(measured.peak_bytes, 150e6);
+  std::ifstream file(dir_.File("check.json"));
+  const std::string json((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(json, HasSubstr("\"points\":204800000,\"memory_bytes\":16384"));
+}
+
+TEST_F(RingctlTest, ExplainOfflineShowsEveryStep) {
+  const std::vector<std::string> command = {"explain", "--topology", topology_, "--data-center",
+                                            "ams",     "--percent",  "50",      "--pool",
+                                            "fedramp", "--replicas", "3",       "/img/1.jpg"};
+  const Completed text = Ringctl(command);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out,
+              AllOf(StartsWith("key          /img/1.jpg (10 bytes)\n"),
+                    HasSubstr("bucket 665706 is not below 500000"),
+                    HasSubstr("xxh3-ppm-1, hash aa6bba8832d2d672"), HasSubstr("3b1cfdf6, crc32"),
+                    HasSubstr("v1, which answers\n"), HasSubstr("ketama-crc32-v2, 16 points"),
+                    HasSubstr("passed over  b (10.0.0.2:443): not in pool fedramp"),
+                    HasSubstr("the pool has no further nodes")));
+
+  std::vector<std::string> json_command = command;
+  json_command.insert(json_command.begin() + 1, "--json");
+  const Completed json = Ringctl(json_command);
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const auto object = ParseJsonObject(json.out);
+  EXPECT_EQ(Member(object, "key").string_value(), "/img/1.jpg");
+  EXPECT_EQ(Member(object, "pool").string_value(), "fedramp");
+  EXPECT_EQ(Member(object, "ring_version").string_value(), "v1");
+  EXPECT_EQ(Member(object, "position").string_value(), "3b1cfdf6");
+  EXPECT_EQ(Member(object, "salt").string_value(), "ams");
+  EXPECT_EQ(Member(object, "decision_algorithm").string_value(), "xxh3-ppm-1");
+  EXPECT_EQ(Member(object, "decision_hash").string_value(), "aa6bba8832d2d672");
+  EXPECT_EQ(Member(object, "bucket").number_value(), 665706);
+  EXPECT_EQ(Member(object, "requested_v2_ppm").number_value(), 500000);
+  EXPECT_EQ(Member(object, "effective_v2_ppm").number_value(), 500000);
+  EXPECT_EQ(Member(object, "effective_reason").string_value(), "");
+  EXPECT_EQ(Member(object, "migration_revision").number_value(), 0);
+  EXPECT_TRUE(Member(object, "is_short").bool_value());
+  const auto rings = Member(object, "rings").list_value();
+  ASSERT_EQ(rings.values_size(), 2);
+  const auto& v2 = rings.values(1).struct_value();
+  EXPECT_EQ(Member(v2, "algorithm").string_value(), "ketama-crc32-v2");
+  EXPECT_EQ(Member(Member(v2, "point_node").struct_value(), "name").string_value(), "a");
+  EXPECT_EQ(Member(v2, "passed_count").number_value(), 1);
+  const auto passed = Member(v2, "passed").list_value();
+  ASSERT_EQ(passed.values_size(), 1);
+  EXPECT_EQ(Member(passed.values(0).struct_value(), "reason").string_value(), "not_in_pool");
+}
+
+TEST_F(RingctlTest, ExplainOfflineAgreesWithLookupAndDecide) {
+  std::string keys;
+  std::vector<std::string> command = {"explain", "--topology", topology_, "--data-center",
+                                      "ams",     "--percent",  "30",      "--salt",
+                                      "pepper",  "--json"};
+  for (int i = 0; i < 500; ++i) {
+    command.push_back("/img/" + std::to_string(i));
+    keys += command.back() + "\n";
+  }
+  const std::vector<std::string> decided =
+      Lines(Ringctl({"decide", "--salt", "pepper", "--percent", "30"}, keys).out);
+  const std::vector<std::string> owners[] = {Lines(Lookup({"--ring", "v1"}, keys).out),
+                                             Lines(Lookup({"--ring", "v2"}, keys).out)};
+  const std::vector<std::string> explained = Lines(Ringctl(command).out);
+  ASSERT_EQ(explained.size(), 500U);
+  std::size_t v2_answers = 0;
+  for (std::size_t i = 0; i < explained.size(); ++i) {
+    const auto object = ParseJsonObject(explained[i]);
+    const bool is_v2 = decided[i].ends_with("\tv2");
+    v2_answers += is_v2;
+    EXPECT_EQ(Member(object, "ring_version").string_value(), is_v2 ? "v2" : "v1");
+    EXPECT_THAT(
+        owners[is_v2][i],
+        EndsWith("\t" + Member(Member(object, "owner").struct_value(), "address").string_value()));
+    for (int ring = 0; ring < 2; ++ring) {
+      const auto of_ring = Member(object, "rings").list_value().values(ring).struct_value();
+      EXPECT_THAT(
+          owners[ring][i],
+          EndsWith("\t" +
+                   Member(Member(of_ring, "owner").struct_value(), "address").string_value()));
+    }
+  }
+  EXPECT_GT(v2_answers, 100U);
+  EXPECT_LT(v2_answers, 200U);
+}
+
+TEST_F(RingctlTest, ExplainSaysWhyAShareIsNotTheRequestedOne) {
+  const Completed result = Ringctl({"explain", "--topology", topology_, "--data-center", "new",
+                                    "--percent", "0.5", "--hex", "00FF"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("key          00ff (2 bytes)\n"),
+                                HasSubstr("100%, not the requested 0.5%: the data center has no "
+                                          "ring v1")));
+}
+
+TEST_F(RingctlTest, ExplainRefusesWhatDoesNotFitTogether) {
+  const std::vector<std::string> offline = {"explain", "--data-center", "ams", "--topology",
+                                            topology_};
+  const auto with = [](std::vector<std::string> command, const std::vector<std::string>& more) {
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  const std::vector<std::string> online = {"explain", "--data-center", "ams"};
+  const struct {
+    std::vector<std::string> command;
+    int exit_code;
+    std::string message;
+  } cases[] = {
+      {with(offline, {"k"}), 2, "--topology needs --percent"},
+      {with(offline, {"--percent", "1"}), 2, "there is no key to explain"},
+      {with(offline, {"--percent", "1", "--server", "a:1", "k"}), 2, "exclude each other"},
+      {with(offline, {"--percent", "101", "k"}), 2, "101"},
+      {with(offline, {"--percent", "1", "--nope", "k"}), 2, "\"--nope\" is no option"},
+      {with(offline, {"--percent", "1", "--hex", "0"}), 2, "key 1: an odd number of hex digits"},
+      {with(online, {"--percent", "1", "k"}), 2, "--percent needs --topology"},
+      {with(online, {"--salt", "x", "k"}), 2, "--salt needs --topology"},
+      {with(offline, {"--percent", "1", ""}), 3, "the key is empty"},
+      {with(offline, {"--percent", "1", "a", ""}), 3, "key 2: the key is empty"},
+      {with(offline, {"--percent", "1", "--pool", "x", "k"}), 3, "unknown pool \"x\""},
+      {with(offline, {"--percent", "1", "--pool", "nowhere", "k"}), 3, "has no node"},
+      {with(offline, {"--percent", "1", "--replicas", "17", "k"}), 3, "replicas is 17"},
+  };
+  for (const auto& bad : cases) {
+    const Completed result = Ringctl(bad.command);
+    EXPECT_EQ(result.exit_code, bad.exit_code) << bad.message;
+    EXPECT_THAT(result.err, AllOf(StartsWith("ringctl: "), HasSubstr(bad.message)));
+  }
+  const Completed verbatim = Ringctl(with(offline, {"--percent", "1", "--json", "--", "--key"}));
+  EXPECT_EQ(verbatim.exit_code, 0) << verbatim.err;
+  EXPECT_THAT(verbatim.out, StartsWith("{\"key\":\"--key\","));
+}
+
+TEST_F(RingctlTest, RingStatsAsksARouterOrReadsAFileButNotBoth) {
+  const Completed result = Ringctl({"ring", "stats", "--topology", topology_, "--data-center",
+                                    "ams", "--server", "127.0.0.1:1"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--topology and --server exclude each other"));
+}
+
+TEST_F(RingctlTest, StoreCopyRefusesWhatIsNoStore) {
+  const Completed scheme = Ringctl({"store", "copy", "state.db", "sqlite:copy.db"});
+  EXPECT_EQ(scheme.exit_code, 2);
+  EXPECT_THAT(scheme.err, HasSubstr("\"state.db\" is not a store: write sqlite:PATH"));
+  const Completed missing = Ringctl(
+      {"store", "copy", "sqlite:" + dir_.File("missing.db"), "sqlite:" + dir_.File("copy.db")});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err,
+              AllOf(HasSubstr(dir_.File("missing.db")), HasSubstr("nothing was copied")));
 }
 
 }  // namespace
