@@ -34,7 +34,7 @@ exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly data_center=ams other=sin percent=25 key_count=100000
-readonly topology=deploy/sample-topology.yaml
+readonly sample=deploy/sample-topology.yaml
 readonly bin=build/release/bin
 current_step="the start"
 work=""
@@ -155,8 +155,11 @@ step "Building ringshiftd and ringctl (preset release)"
 cmake --preset release >/dev/null
 cmake --build --preset release --target ringshiftd ringctl
 
-step "Starting a router on $topology"
+step "Starting a router on $sample"
 work=$(mktemp -d "${TMPDIR:-/tmp}/ringshift-quickstart.XXXXXX")
+# A copy, to be changed while the router runs.
+topology=$work/topology.yaml
+cp "$sample" "$topology"
 choose_port public_port 7400
 choose_port admin_port 7401
 choose_port http_port 9464
@@ -169,7 +172,7 @@ http=127.0.0.1:$http_port
 router=$!
 wait_until_ready
 echo "routing on $public, operators on $admin, metrics on http://$http/metrics"
-ringctl migration list --server "$admin"
+ringctl status --server "$admin"
 
 step "Keys before: v1 answers all of them"
 # A few keys to look at: three that move at $percent %, and three that do not.
@@ -183,6 +186,8 @@ route_all "$other" "$work/other-before"
 step "$data_center to $percent %: a part of the keys, always the same, is answered by v2"
 set_share "$percent" "quickstart: a first step"
 show_owners
+echo "Why? For the last of them:"
+ringctl explain --server "$public" --data-center "$data_center" "${shown[-1]}"
 route_all "$data_center" "$work/during"
 show_changes "$work/before" "$work/during"
 route_all "$other" "$work/other-during"
@@ -194,6 +199,7 @@ show_owners
 route_all "$data_center" "$work/after"
 show_changes "$work/before" "$work/after"
 cmp -s "$work/before" "$work/after" || fail "the owners are not those of before"
+ringctl migration history --server "$admin" --data-center "$data_center"
 
 step "What Prometheus sees: answers by ring version"
 show_counters
@@ -214,9 +220,13 @@ Try, from $PWD:
 
   $bin/ringctl route --server $public --data-center $data_center /img/1.jpg
   $bin/ringctl route --server $public --data-center iad --replicas 3 --json /img/1.jpg
+  $bin/ringctl explain --server $public --data-center $data_center /img/1.jpg
   $bin/ringctl migration set --server $admin --data-center $data_center --percent 50 --reason "my first"
-  $bin/ringctl migration list --server $admin
+  $bin/ringctl migration history --server $admin
   $bin/ringctl ring stats --topology $topology --data-center iad
+  sed -i '/ams-c001/d' $topology   # a node less: taken up by itself
+  sed -i '/ams-c00/d' $topology    # eight more: held until you accept it
+  $bin/ringctl status --server $admin
 COMMANDS
 if command -v curl >/dev/null; then
   echo "  curl -s http://$http/metrics | grep ^ringshift_"

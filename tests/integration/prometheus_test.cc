@@ -1,0 +1,325 @@
+// A real Prometheus with the configuration, the alerts and the dashboard of deploy/, on real
+// routers.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
+#include <grpcpp/client_context.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ringshift/v1/migration.grpc.pb.h"
+#include "ringshift/v1/routing.grpc.pb.h"
+#include "tests/integration/json_testing.h"
+#include "tests/integration/process.h"
+#include "tests/integration/router_process.h"
+
+namespace ringshift::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  EXPECT_FALSE(contents.str().empty()) << path;
+  return contents.str();
+}
+
+std::string Deployed(const std::string& name) {
+  return std::string(RINGSHIFT_SOURCE_DIR) + "/deploy/" + name;
+}
+
+// Replaces every occurrence; a test failure if there is none.
+void Replace(std::string& text, const std::string& from, const std::string& to) {
+  std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  for (; at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// The objects in the array that is member `name` of `object`.
+std::vector<google::protobuf::Struct> Objects(const google::protobuf::Struct& object,
+                                              const std::string& name) {
+  std::vector<google::protobuf::Struct> objects;
+  const google::protobuf::Value array = Member(object, name);
+  for (const auto& element : array.list_value().values()) objects.push_back(element.struct_value());
+  return objects;
+}
+
+bool Eventually(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return true;
+}
+
+// A port that nobody has just now: Prometheus cannot choose one.
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+class Prometheus {
+ public:
+  // Its files are in `dir`, where the configuration is.
+  explicit Prometheus(const std::string& dir) {
+    // Somebody else may take the port first.
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      const std::string address = "127.0.0.1:" + std::to_string(FreePort());
+      process_ = std::make_unique<Process>(std::vector<std::string>{
+          "prometheus", "--config.file=" + dir + "/prometheus.yml",
+          "--storage.tsdb.path=" + dir + "/tsdb", "--web.listen-address=" + address});
+      if (process_->WaitForStderr("Server is ready to receive web requests")) {
+        client_ = std::make_unique<httplib::Client>("http://" + address);
+        return;
+      }
+    }
+    ADD_FAILURE() << process_->Stderr();
+  }
+
+  // The values of an instant query, without those that are no number.
+  std::vector<double> Query(const std::string& expression) {
+    const httplib::Result result =
+        client_->Post("/api/v1/query", httplib::Params{{"query", expression}});
+    EXPECT_TRUE(result && result->status == 200) << expression << "\n"
+                                                 << (result ? result->body : "");
+    if (!result || result->status != 200) return {};
+    std::vector<double> values;
+    const auto data = Member(ParseJsonObject(result->body), "data").struct_value();
+    for (const google::protobuf::Struct& series : Objects(data, "result")) {
+      const google::protobuf::Value sample = Member(series, "value");
+      const double value = std::stod(sample.list_value().values(1).string_value());
+      if (!std::isnan(value)) values.push_back(value);
+    }
+    return values;
+  }
+
+  // All rules that it evaluates.
+  std::vector<google::protobuf::Struct> Rules() {
+    const httplib::Result result = client_->Get("/api/v1/rules");
+    EXPECT_TRUE(result && result->status == 200);
+    if (!result) return {};
+    std::vector<google::protobuf::Struct> rules;
+    const auto data = Member(ParseJsonObject(result->body), "data").struct_value();
+    for (const google::protobuf::Struct& group : Objects(data, "groups")) {
+      for (const auto& rule : Objects(group, "rules")) rules.push_back(rule);
+    }
+    return rules;
+  }
+
+ private:
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<httplib::Client> client_;
+};
+
+// Routes keys through data center `ams`, and some through one that there is not, until it is
+// destroyed.
+class Traffic {
+ public:
+  explicit Traffic(const RouterProcess& router)
+      : stub_(v1::RoutingService::NewStub(router.PublicChannel())), thread_([this] { Run(); }) {}
+  ~Traffic() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    stop_.notify_all();
+    thread_.join();
+  }
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    for (int i = 0; !stopped_; ++i) {
+      v1::RouteRequest request;
+      request.set_data_center(i % 100 == 0 ? "nowhere" : "ams");
+      request.set_key("/img/" + std::to_string(i));
+      v1::RouteResponse response;
+      grpc::ClientContext context;
+      stub_->Route(&context, request, &response);
+      stop_.wait_for(lock, std::chrono::milliseconds(2));
+    }
+  }
+
+  std::unique_ptr<v1::RoutingService::Stub> stub_;
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopped_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+void SetShare(const RouterProcess& router, int ppm) {
+  grpc::ClientContext context;
+  v1::SetMigrationRequest request;
+  request.set_data_center("ams");
+  request.set_v2_ppm(ppm);
+  v1::SetMigrationResponse response;
+  const auto status = v1::MigrationService::NewStub(router.AdminChannel())
+                          ->SetMigration(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+}
+
+// Every expression of the dashboard, as Grafana would send it for all data centers.
+std::vector<std::string> DashboardExpressions() {
+  const auto dashboard = ParseJsonObject(ReadFile(Deployed("grafana/ringshift.json")));
+  std::vector<std::string> expressions;
+  for (const google::protobuf::Struct& panel : Objects(dashboard, "panels")) {
+    for (const google::protobuf::Struct& target : Objects(panel, "targets")) {
+      std::string expression = Member(target, "expr").string_value();
+      expression = std::regex_replace(expression, std::regex("\\$data_center"), "(ams|fra|new)");
+      expression = std::regex_replace(expression, std::regex("\\$__rate_interval"), "10s");
+      EXPECT_THAT(expression, Not(HasSubstr("$")));
+      expressions.push_back(expression);
+    }
+  }
+  return expressions;
+}
+
+// The names of metrics in PromQL.
+std::set<std::string> MetricNames(const std::string& expression) {
+  const std::regex name("\\b(ringshift|process)_[a-z0-9_]+");
+  return {std::sregex_token_iterator(expression.begin(), expression.end(), name), {}};
+}
+
+class PrometheusTest : public ::testing::Test {
+ protected:
+  PrometheusTest() {
+    first_.WaitUntilReady();
+    second_.WaitUntilReady();
+    std::filesystem::create_directory(dir_.File("routers"));
+    dir_.Write("routers/fleet.yml", "- targets: [\"" + second_.http_address() + "\"]\n");
+    dir_.Write("rules.yml", ReadFile(Deployed("prometheus/rules.yml")));
+    std::string configuration = ReadFile(Deployed("prometheus/prometheus.yml"));
+    Replace(configuration, "15s", "1s");
+    Replace(configuration, "127.0.0.1:9464", first_.http_address());
+    dir_.Write("prometheus.yml", configuration);
+    prometheus_ = std::make_unique<Prometheus>(dir_.path());
+  }
+
+  // Member `what` of the rule `name`.
+  std::string Rule(const std::string& name, const std::string& what) {
+    for (const google::protobuf::Struct& rule : prometheus_->Rules()) {
+      if (Member(rule, "name").string_value() == name) return Member(rule, what).string_value();
+    }
+    return "no such rule";
+  }
+
+  TempDir dir_;
+  const std::string topology_ = dir_.Write("topology.yaml", SmallTopology());
+  RouterProcess first_{topology_, dir_.File("first.db")};
+  RouterProcess second_{topology_, dir_.File("second.db")};
+  std::unique_ptr<Prometheus> prometheus_;
+};
+
+TEST_F(PrometheusTest, EveryExpressionOfTheDashboardAndOfTheAlertsWorksDuringAMigration) {
+  ASSERT_TRUE(
+      Eventually([&] { return prometheus_->Query("up{job=\"ringshift\"} == 1").size() == 2; }));
+  const Traffic first_traffic(first_);
+  const Traffic second_traffic(second_);
+  SetShare(first_, 250'000);
+  SetShare(second_, 250'000);
+  // fra loses half of its nodes, which is held.
+  std::string topology = SmallTopology();
+  Replace(topology, "      - {name: fra-0, address: \"10.1.0.0:443\", weight: 10}\n", "");
+  Replace(topology, "      - {name: fra-1, address: \"10.1.0.1:443\", weight: 10}\n", "");
+  dir_.Write("topology.yaml", topology);
+
+  const std::vector<std::string> expressions = DashboardExpressions();
+  ASSERT_THAT(expressions, SizeIs(Ge(16u)));
+  std::set<std::string> metrics;
+  for (const std::string& expression : expressions) {
+    EXPECT_TRUE(Eventually([&] { return !prometheus_->Query(expression).empty(); })) << expression;
+    metrics.merge(MetricNames(expression));
+  }
+
+  const std::string share =
+      "avg by (kind) (ringshift_migration_v2_ratio{data_center=\"ams\", kind=\"%\"})";
+  for (const char* kind : {"requested", "effective"}) {
+    std::string expression = share;
+    Replace(expression, "%", kind);
+    EXPECT_THAT(prometheus_->Query(expression), ElementsAre(0.25));
+  }
+  const auto measured_share =
+      std::find_if(expressions.begin(), expressions.end(), [](const std::string& expression) {
+        return expression.find("ringshift_routes_total{ring_version=\"v2\"") != std::string::npos;
+      });
+  ASSERT_NE(measured_share, expressions.end());
+  EXPECT_TRUE(Eventually([&] {
+    const std::vector<double> measured = prometheus_->Query(*measured_share);
+    return measured.size() == 1 && std::abs(measured[0] - 0.25) < 0.1;
+  }));
+
+  EXPECT_TRUE(Eventually([&] { return Rule("RingshiftReloadHeld", "state") == "pending"; }));
+  const auto rules = prometheus_->Rules();
+  ASSERT_THAT(rules, SizeIs(Ge(10u)));
+  for (const google::protobuf::Struct& rule : rules) {
+    const std::string name = Member(rule, "name").string_value();
+    EXPECT_TRUE(Eventually([&] { return Rule(name, "health") == "ok"; }))
+        << name << " " << Rule(name, "health");
+    metrics.merge(MetricNames(Member(rule, "query").string_value()));
+  }
+  EXPECT_EQ(Rule("RingshiftRouterDown", "state"), "inactive");
+  EXPECT_EQ(Rule("RingshiftRoutersDisagree", "state"), "inactive");
+
+  // The pages know of all of them.
+  const std::string readme = ReadFile(RINGSHIFT_SOURCE_DIR "/README.md");
+  const std::string operations = ReadFile(RINGSHIFT_SOURCE_DIR "/docs/operations.md");
+  for (const std::string& metric : MetricNames(first_.Get("/metrics"))) {
+    const std::string family = std::regex_replace(metric, std::regex("_(bucket|sum|count)$"), "");
+    if (!family.starts_with("ringshift_")) continue;
+    EXPECT_THAT(readme, HasSubstr("`" + family + "`"));
+  }
+  for (const google::protobuf::Struct& rule : rules) {
+    EXPECT_THAT(operations, HasSubstr("| `" + Member(rule, "name").string_value() + "` |"));
+  }
+  metrics.merge(MetricNames(readme));
+  metrics.merge(MetricNames(operations));
+
+  // An alert for a metric that does not exist would work, and never fire.
+  ASSERT_THAT(metrics, SizeIs(Ge(15u)));
+  for (const std::string& metric : metrics) {
+    EXPECT_THAT(prometheus_->Query("count({__name__=~\"" + metric + "(_count)?\"})"),
+                ElementsAre(Ge(1)))
+        << metric;
+  }
+}
+
+}  // namespace
+}  // namespace ringshift::testing
