@@ -41,8 +41,6 @@ bool CsvReader::Next() {
 CsvReader::Parsed CsvReader::ParseRecord() {
   std::size_t at = begin_;
   if (at_start_) {
-    // No more than the mark is looked for, so fewer bytes than it has are only too few.
-    if (end_ - at < kByteOrderMark.size() && !at_end_) return Parsed::kIncomplete;
     const std::string_view text = std::string_view(buffer_).substr(at, end_ - at);
     if (text.starts_with(kByteOrderMark)) at += kByteOrderMark.size();
   }
@@ -62,7 +60,6 @@ CsvReader::Parsed CsvReader::ParseRecord() {
         }
         const auto stop =
             static_cast<std::size_t>(static_cast<const char*>(quote) - buffer_.data());
-        if (stop + 1 == end_ && !at_end_) return Parsed::kIncomplete;  // is it doubled?
         for (std::size_t i = at; i < stop; ++i) lines += buffer_[i] == '\n';
         field.append(buffer_, at, stop - at);
         at = stop + 1;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <map>
 #include <optional>
@@ -183,6 +184,17 @@ TEST_F(ConfigFileTest, ARefusalSaysWhereTheSettingIs) {
 TEST_F(ConfigFileTest, AFileThatIsOverruledMustBeRightToo) {
   EXPECT_THAT(Refusal({Config("topolgy=t\n"), "--topology=t", "--store=sqlite:s"}),
               HasSubstr("/r.conf:1: unknown setting \"topolgy\""));
+}
+
+TEST(OptionsTest, TheEnvironmentIsThatOfTheProcess) {
+  ASSERT_EQ(::setenv("RINGSHIFTD_TOPOLOGY", "t", 1), 0);
+  ASSERT_EQ(::unsetenv("RINGSHIFTD_STORE"), 0);
+  const char* const argv[] = {"ringshiftd", "--store=sqlite:s"};
+  const auto parsed = ParseOptions(2, argv);
+  EXPECT_EQ(::unsetenv("RINGSHIFTD_TOPOLOGY"), 0);
+  ASSERT_TRUE(std::holds_alternative<RouterOptions>(parsed));
+  EXPECT_EQ(std::get<RouterOptions>(parsed).topology_path, "t");
+  EXPECT_EQ(ProcessEnvironment("RINGSHIFTD_STORE"), std::nullopt);
 }
 
 TEST(OptionsTest, AFlagThatIsThereTwiceIsRefused) {
