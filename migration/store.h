@@ -194,7 +194,9 @@ class MigrationStore {
   virtual absl::StatusOr<StoreContents> Export() = 0;
 
   // Takes all of `contents`, with their revisions and times, in one step.
-  // FAILED_PRECONDITION if there is something in the store already.
+  //
+  // FAILED_PRECONDITION  there is something in the store already.
+  // INVALID_ARGUMENT     the contents make no sense: the message says what of them.
   virtual absl::Status Import(const StoreContents& contents) = 0;
 };
 
