@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/calls.h"
 #include "server/migration_proto.h"
 #include "server/topology_proto.h"
 
@@ -49,9 +50,7 @@ grpc::ServerUnaryReactor* StatusService::GetStatus(grpc::CallbackServerContext* 
   std::uint64_t bytes = 0;
   for (const auto& table : tables) bytes += RingMemory(table->data_center());
   response->set_ring_memory_bytes(static_cast<std::int64_t>(bytes));
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  return FinishCall(context, absl::OkStatus());
 }
 
 }  // namespace ringshift
