@@ -28,6 +28,7 @@ using internal::Place;
 using internal::YamlNode;
 using internal::YamlReader;
 
+static_assert(kMaxTopologyBytes == internal::kMaxYamlBytes);
 constexpr std::size_t kMaxNodeNameBytes = 253;
 constexpr std::size_t kMaxAddressBytes = 512;
 

@@ -4,6 +4,7 @@
 #ifndef RINGSHIFT_ROUTING_TOPOLOGY_LOADER_H_
 #define RINGSHIFT_ROUTING_TOPOLOGY_LOADER_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "routing/topology.h"
 
 namespace ringshift {
+
+// A longer text is refused before it is parsed.
+inline constexpr std::size_t kMaxTopologyBytes = std::size_t{64} << 20;
 
 struct LoadedTopology {
   Topology topology;

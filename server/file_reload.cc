@@ -10,12 +10,12 @@ namespace ringshift {
 std::string FileReload::Known() const {
   const absl::MutexLock lock(&mutex_);
   if (waiting_) return waiting_->checksum;
-  return running_.empty() ? topology_.status().checksum : running_;
+  return running_ ? *running_ : topology_.status().checksum;
 }
 
-void FileReload::TakeUp(std::string bytes) {
-  Contents contents{std::move(bytes), ""};
-  contents.checksum = TopologyChecksum(contents.bytes);
+void FileReload::TakeUp(absl::StatusOr<std::string> bytes) {
+  std::string checksum = bytes.ok() ? TopologyChecksum(*bytes) : "";
+  Contents contents{std::move(bytes), std::move(checksum)};
   {
     const absl::MutexLock lock(&mutex_);
     const bool is_queued = waiting_.has_value();
@@ -37,20 +37,22 @@ void FileReload::TakeUp(std::string bytes) {
               }});
 }
 
+FileReload::Contents FileReload::StartWaiting() {
+  const absl::MutexLock lock(&mutex_);
+  Contents contents = *std::move(waiting_);
+  waiting_.reset();
+  running_ = contents.checksum;
+  return contents;
+}
+
 void FileReload::Run() {
-  Contents contents;
-  {
-    const absl::MutexLock lock(&mutex_);
-    contents = *std::move(waiting_);
-    waiting_.reset();
-    running_ = contents.checksum;
-  }
+  const Contents contents = StartWaiting();
   // What becomes of it is in the status and in the log.
   if (topology_.status().checksum != contents.checksum) {
     topology_.ReloadBytes(contents.bytes, ReloadTrigger::kFile, "ringshiftd").IgnoreError();
   }
   const absl::MutexLock lock(&mutex_);
-  running_.clear();
+  running_.reset();
 }
 
 }  // namespace ringshift

@@ -121,9 +121,14 @@ void CollectTopology(const TopologyController& topology,
     const std::chrono::duration<double> time = status.last_success->time_since_epoch();
     AddGauge(last_success, {}, time.count());
   }
+  prometheus::MetricFamily is_successful =
+      MakeGauge("ringshift_topology_last_reload_successful",
+                "0 if the topology file was refused or could not be read when that was last tried, "
+                "or a data center of it could not be built; else 1, also where it is held.");
+  AddGauge(is_successful, {}, status.last_error.ok() ? 1 : 0);
   prometheus::MetricFamily generation =
       MakeGauge("ringshift_topology_generation",
-                "Readings of the topology file that changed what is served, since the start.");
+                "How often a reload or an accept has changed what is served, since the start.");
   AddGauge(generation, {}, static_cast<double>(status.generation));
 
   prometheus::MetricFamily is_held = MakeGauge(
@@ -144,9 +149,14 @@ void CollectTopology(const TopologyController& topology,
   }
   for (const auto& [name, is] : held) AddGauge(is_held, {{"data_center", name}}, is ? 1 : 0);
   for (prometheus::MetricFamily* family :
-       {&reloads, &last_success, &generation, &is_held, &moved}) {
+       {&reloads, &last_success, &is_successful, &generation, &is_held, &moved}) {
     families.push_back(std::move(*family));
   }
+  AddCounter(families.emplace_back(MakeFamily(prometheus::MetricType::Counter,
+                                              "ringshift_ring_builds_total",
+                                              "Rings that were built; one that is kept or taken "
+                                              "over by a reload is not built.")),
+             {}, static_cast<double>(topology.ring_builds()));
 }
 
 void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies& families) {

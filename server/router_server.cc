@@ -114,13 +114,17 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
   return server;
 }
 
-// What the watcher sees of the topology.
-absl::StatusOr<std::string> ReadWatchedFile(const std::string& path) {
+// A pipe, a terminal or the like: to read it is to take from it, and may wait for somebody.
+bool IsStream(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return absl::FailedPreconditionError(path + " is no regular file, so it is not watched");
-  }
+  return std::filesystem::is_other(status);
+}
+
+// What the watcher sees of the topology.
+absl::StatusOr<std::string> ReadWatchedFile(const std::string& path) {
+  if (IsStream(path))
+    return absl::FailedPreconditionError(path + " is not a regular file any more");
   return ReadTopologyFile(path);
 }
 
@@ -169,7 +173,9 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
       reload_by_file_(topology_, reloads_),
       watcher_({[this] { return ReadWatchedFile(topology_.path()); },
                 [this] { return reload_by_file_.Known(); },
-                [this](std::string bytes) { reload_by_file_.TakeUp(std::move(bytes)); }}),
+                [this](absl::StatusOr<std::string> bytes) {
+                  reload_by_file_.TakeUp(std::move(bytes));
+                }}),
       routing_service_(lifecycle_, directory_, route_metrics_),
       migration_service_(lifecycle_, migrations_, *store_, changes_, reads_),
       topology_service_(lifecycle_, directory_, topology_, reloads_, reads_),
@@ -238,7 +244,12 @@ void RouterServer::StartPeriodicTasks() {
   };
   add(kCheckStorePause, [this] { check_store_.Post(); });
   add(kSaveTopologyPause, [this] { save_topology_.Post(); });
-  add(kWatchPause, [this] { watcher_.Look(); });
+  if (IsStream(topology_.path())) {
+    LogWarn("the topology is not a regular file, so it is not watched",
+            {{"file", topology_.path()}});
+  } else {
+    add(kWatchPause, [this] { watcher_.Look(); });
+  }
 }
 
 void RouterServer::Drain() {

@@ -112,6 +112,7 @@ absl::StatusOr<std::size_t> TopologyController::ServeStored() {
     if (!spec.ok()) return spec.status();
     absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(*spec);
     if (!built.ok()) return built.status();
+    CountBuilds(**built, nullptr);
     const absl::Status adopted = migrations_.Adopt(*built, [&](const Migration&) {
       route_metrics_.Serve(**built);
       return absl::OkStatus();
@@ -124,17 +125,15 @@ absl::StatusOr<std::size_t> TopologyController::ServeStored() {
 
 absl::StatusOr<std::vector<Change>> TopologyController::Reload(ReloadTrigger trigger,
                                                                const std::string& actor) {
-  absl::StatusOr<std::string> bytes = ReadTopologyFile(options_.path);
-  if (!bytes.ok()) return Refuse(bytes.status(), "", trigger, actor);
-  return ReloadBytes(*bytes, trigger, actor);
+  return ReloadBytes(ReadTopologyFile(options_.path), trigger, actor);
 }
 
-absl::StatusOr<std::vector<Change>> TopologyController::ReloadBytes(std::string_view bytes,
-                                                                    ReloadTrigger trigger,
-                                                                    const std::string& actor) {
+absl::StatusOr<std::vector<Change>> TopologyController::ReloadBytes(
+    const absl::StatusOr<std::string>& bytes, ReloadTrigger trigger, const std::string& actor) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string checksum = TopologyChecksum(bytes);
-  absl::StatusOr<Topology> topology = Parse(bytes);
+  if (!bytes.ok()) return Refuse(bytes.status(), "", trigger, actor);
+  const std::string checksum = TopologyChecksum(*bytes);
+  absl::StatusOr<Topology> topology = Parse(*bytes);
   if (!topology.ok()) return Refuse(topology.status(), checksum, trigger, actor);
 
   std::set<std::string> names;
@@ -278,8 +277,16 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
     change.code = status.code();
     change.reason = std::string(status.message());
   };
+  // What is served must be what a restart can read.
+  std::string text = WriteTopology({{spec}});
+  if (text.size() > kMaxTopologyBytes) {
+    return fail(absl::InvalidArgumentError(absl::string_view(
+        "data center \"" + spec.name + "\": stored it would have " + std::to_string(text.size()) +
+        " bytes; it must have at most " + std::to_string(kMaxTopologyBytes))));
+  }
   absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(spec, served);
   if (!built.ok()) return fail(built.status());
+  CountBuilds(**built, served);
   if (served == nullptr) {
     change.nodes.after = change.nodes.added = (*built)->node_set().size();
   } else {
@@ -311,8 +318,18 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
     return fail(adopted);
   }
   change.outcome = Outcome::kApplied;
-  Save({spec.name, WriteTopology({{spec}}), origin.actor, origin.reason,
+  Save({spec.name, std::move(text), origin.actor, origin.reason,
         DescribeForHistory(change) + "; topology " + origin.checksum});
+}
+
+void TopologyController::CountBuilds(const DataCenter& built, const DataCenter* served) {
+  const auto is_new = [](const DataCenter::BuiltRing* ring, const DataCenter::BuiltRing* before) {
+    return ring != nullptr && (before == nullptr || before->ring != ring->ring);
+  };
+  std::uint64_t builds = 0;
+  if (is_new(built.v1(), served == nullptr ? nullptr : served->v1())) ++builds;
+  if (is_new(&built.v2(), served == nullptr ? nullptr : &served->v2())) ++builds;
+  ring_builds_.fetch_add(builds, std::memory_order_relaxed);
 }
 
 absl::StatusOr<std::vector<Change>> TopologyController::Accept(

@@ -13,6 +13,7 @@
 #define RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -66,7 +67,7 @@ class TopologyController {
     ReloadTrigger last_trigger = ReloadTrigger::kStart;
     absl::Status last_error;               // of the last attempt
     std::optional<WallTime> last_success;  // of an attempt after which the file is what is served
-    std::int64_t generation = 0;           // reloads that changed what is served
+    std::int64_t generation = 0;           // reloads and accepts that changed what is served
     std::vector<Change> held;              // of that checksum, by data center
     std::string store_error;               // "" where the store has all that is served
   };
@@ -90,9 +91,9 @@ class TopologyController {
   // Reads the file and takes it up. An error: what is served is as before, and nothing is held any
   // more, since the file does not say so. Every data center's change, by name, otherwise.
   absl::StatusOr<std::vector<Change>> Reload(ReloadTrigger trigger, const std::string& actor);
-  // The same with what the file held.
-  absl::StatusOr<std::vector<Change>> ReloadBytes(std::string_view bytes, ReloadTrigger trigger,
-                                                  const std::string& actor);
+  // The same with what the file held, or why it could not be read.
+  absl::StatusOr<std::vector<Change>> ReloadBytes(const absl::StatusOr<std::string>& bytes,
+                                                  ReloadTrigger trigger, const std::string& actor);
 
   // Takes up the data centers (empty: all) that the topology of this checksum holds.
   //
@@ -109,6 +110,8 @@ class TopologyController {
   const std::string& path() const { return options_.path; }
   Status status() const;
   std::array<std::uint64_t, kResults> counts() const;
+  // Rings that were built for what is or was served; one that an equal one stands in for is none.
+  std::uint64_t ring_builds() const { return ring_builds_.load(std::memory_order_relaxed); }
 
  private:
   // Who wants a change, for the store's history.
@@ -134,6 +137,7 @@ class TopologyController {
   void Build(const DataCenterSpec& spec, const DataCenter* served, const ReloadLimits* limits,
              const Origin& origin, Change& change);
   absl::Status CheckHeldAnsweringRings(const Held& held) const;
+  void CountBuilds(const DataCenter& built, const DataCenter* served);
 
   void Save(TopologyUpdate update);
   void ShowPending(const absl::Status& error);
@@ -148,6 +152,7 @@ class TopologyController {
   Held held_;
   std::map<std::string, TopologyUpdate> pending_;  // what the store did not take
 
+  std::atomic<std::uint64_t> ring_builds_{0};
   mutable absl::Mutex mutex_;
   Status status_ ABSL_GUARDED_BY(mutex_);
   std::array<std::uint64_t, kResults> counts_ ABSL_GUARDED_BY(mutex_){};

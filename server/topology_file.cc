@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "routing/topology_loader.h"
 #include "server/unique_fd.h"
 
 namespace ringshift {
 namespace {
 
-// One byte more than ParseTopology takes.
-constexpr std::size_t kMaxBytes = (std::size_t{64} << 20) + 1;
+constexpr std::size_t kEnough = kMaxTopologyBytes + 1;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadTopologyFile(const std::string& path) {
   if (fd.get() < 0) return failure();
   std::string bytes;
   std::vector<char> chunk(std::size_t{1} << 16);
-  while (bytes.size() < kMaxBytes) {
+  while (bytes.size() < kEnough) {
     const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure();

@@ -199,16 +199,23 @@ TEST_F(ReloadTest, OfManyRewritesTheLastOneIsServed) {
   EXPECT_LE(Reloads(), 20);
 }
 
-TEST_F(ReloadTest, AFileThatIsGoneIsSaidOnceAndChangesNothing) {
+TEST_F(ReloadTest, AFileThatIsGoneChangesNothingAndIsSaidOnceAndShownUntilItIsBack) {
   Start();
   std::filesystem::remove(file_);
-  ASSERT_TRUE(router_->process().WaitForStderr("cannot be read"));
-  EXPECT_THAT(client_->Reload(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("topology.yaml")));
-  Nodes nodes;
-  nodes.first_weight = 11;
-  Write(Topology({nodes, kFra}));
-  WaitForGeneration(2);
-  EXPECT_EQ(CountOf(router_->process().Stderr(), "the topology file cannot be read"), 1);
+  client_->WaitFor([](const v1::GetStatusResponse& status) {
+    return status.reload().last_error_code() == static_cast<int>(absl::StatusCode::kNotFound);
+  });
+  EXPECT_THAT(client_->Status().reload().last_error(), HasSubstr("topology.yaml"));
+  EXPECT_EQ(NodesOf("ams"), 20u);
+  EXPECT_EQ(Metric(*router_, "ringshift_topology_last_reload_successful"), 0);
+  EXPECT_EQ(Metric(*router_, "ringshift_topology_reloads_total{result=\"failed\"}"), 1);
+
+  Write(Topology({kAms, kFra}));
+  client_->WaitFor(
+      [](const v1::GetStatusResponse& status) { return status.reload().last_error_code() == 0; });
+  EXPECT_EQ(Generation(), 1);
+  EXPECT_EQ(Metric(*router_, "ringshift_topology_last_reload_successful"), 1);
+  EXPECT_EQ(CountOf(router_->process().Stderr(), "topology refused"), 1);
 }
 
 TEST_F(ReloadTest, AHangupSignalReloads) {

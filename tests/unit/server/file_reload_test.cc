@@ -19,6 +19,8 @@ namespace {
 
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::SmallDataCenter;
+using ::ringshift::testing::StatusIs;
+using ::testing::HasSubstr;
 
 // A file with the data center `ams` in a tier.
 std::string InTier(const std::string& tier) {
@@ -34,14 +36,16 @@ class FileReloadTest : public ::testing::Test {
     ASSERT_THAT(topology_.Start(), IsOk());
   }
 
-  // Holds the queue until `go_on_`.
+  // Keeps the queue busy until `go_on_`.
   void HoldQueue() {
     queue_.Add({[] { return true; },
                 [this]() -> WorkQueue::Deliver {
+                  is_busy_.Notify();
                   go_on_.WaitForNotification();
                   return [] {};
                 },
                 [](const absl::Status&) {}});
+    is_busy_.WaitForNotification();
   }
   void Finish() {
     go_on_.Notify();
@@ -59,6 +63,7 @@ class FileReloadTest : public ::testing::Test {
                                migrations_,
                                directory_,
                                metrics_};
+  absl::Notification is_busy_;
   absl::Notification go_on_;
   WorkQueue queue_;
   FileReload reload_{topology_, queue_};
@@ -101,9 +106,19 @@ TEST_F(FileReloadTest, ABadContentIsKnownTooSoThatItIsTriedOnce) {
   EXPECT_EQ(Tier(), "start");
 }
 
+TEST_F(FileReloadTest, AFileThatCannotBeReadIsShownAndKnownToBeGone) {
+  reload_.TakeUp(absl::NotFoundError("no such file"));
+  Finish();
+  EXPECT_EQ(reload_.Known(), "");
+  EXPECT_THAT(topology_.status().last_error,
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such file")));
+  EXPECT_EQ(topology_.counts()[static_cast<std::size_t>(TopologyController::Result::kFailed)], 1u);
+  EXPECT_EQ(Tier(), "start");
+}
+
 TEST_F(FileReloadTest, WhatAFullQueueDoesNotTakeIsNotKnown) {
   HoldQueue();
-  for (std::size_t i = 0; i <= WorkQueue::kMaxWaiting; ++i) {
+  for (std::size_t i = 0; i < WorkQueue::kMaxWaiting; ++i) {
     queue_.Add({[] { return true; }, []() -> WorkQueue::Deliver { return [] {}; },
                 [](const absl::Status&) {}});
   }

@@ -93,7 +93,9 @@ TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
             HasSubstr("ringshift_topology_reloads_total{result=\"failed\"} 0\n"),
             HasSubstr("ringshift_topology_last_reload_success_timestamp_seconds 1800000000\n"),
             HasSubstr("ringshift_topology_reload_held{data_center=\"ams\"} 0\n"),
+            HasSubstr("ringshift_topology_last_reload_successful 1\n"),
             HasSubstr("ringshift_topology_generation 1\n"),
+            HasSubstr("ringshift_ring_builds_total 3\n"),
             HasSubstr("ringshift_topology_nodes{data_center=\"ams\"} 3\n"),
             HasSubstr("ringshift_startup_duration_seconds 1.5\n"),
             HasSubstr("ringshift_build_info{version=\"0."), HasSubstr("process_open_fds "),
@@ -244,6 +246,34 @@ TEST_F(MetricsTest, WhatIsHeldIsThereWithItsFigureUntilItIsAccepted) {
   ASSERT_THAT(topology_.Accept(status.checksum, {}, "me", ""), IsOk());
   EXPECT_EQ(Value("ringshift_topology_reload_held{data_center=\"ams\"}"), "0");
   EXPECT_THAT(metrics_.ToText(), Not(HasSubstr("ringshift_topology_held_moved_ratio")));
+}
+
+TEST_F(MetricsTest, ABadFileIsShownUntilItIsMended) {
+  Start();
+  dir_.Write("topology.yaml", "what");
+  for (int i = 0; i < 2; ++i) {
+    topology_.Reload(ReloadTrigger::kFile, "me").IgnoreError();
+    EXPECT_EQ(Value("ringshift_topology_last_reload_successful"), "0");
+  }
+  Load({SmallDataCenter("ams"), SmallDataCenter("new", /*has_v1=*/false)});
+  EXPECT_EQ(Value("ringshift_topology_last_reload_successful"), "1");
+  Load({SmallDataCenter("ams")});  // is held
+  EXPECT_EQ(Value("ringshift_topology_last_reload_successful"), "1");
+}
+
+TEST_F(MetricsTest, OnlyRingsThatAreBuiltCountAsBuilds) {
+  Start();
+  DataCenterSpec ams = SmallDataCenter("ams");
+  const DataCenterSpec other = SmallDataCenter("new", /*has_v1=*/false);
+  Load({ams, other});
+  ams.nodes[0].name = "renamed";
+  Load({ams, other});
+  EXPECT_EQ(Value("ringshift_topology_generation"), "2");
+  EXPECT_EQ(Value("ringshift_ring_builds_total"), "3");
+  ams.v2.points_per_weight += 1;
+  Load({ams, other});
+  EXPECT_EQ(Value("ringshift_topology_generation"), "3");
+  EXPECT_EQ(Value("ringshift_ring_builds_total"), "4");
 }
 
 TEST_F(MetricsTest, ADataCenterThatIsGoneHasNoSeriesOnceThatIsAccepted) {

@@ -393,6 +393,29 @@ TEST_F(TopologyControllerTest, AStoredTextThatIsNoTopologyOfItsDataCenterIsDataL
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("of another data center")));
 }
 
+TEST_F(TopologyControllerTest, WhatARestartCouldNotReadIsNotServed) {
+  Write({ams_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  // In single quotes these take half of what they take in the store.
+  std::string text =
+      "data_centers: [{name: fra, identity_style: nginx, rings: {v1: none, v2: {points_per_weight: "
+      "1}}, nodes: [";
+  const std::string slashes(508, '\\');
+  for (int i = 0; i < 65'536; ++i) {
+    char number[8];
+    std::snprintf(number, sizeof number, "%04x", i);
+    text += "{name: n" + std::string(number) + ", address: '" + slashes + number + "'},";
+  }
+  text += "]}]";
+  WriteText(text);
+  const auto refused = router.ReloadOf("fra");
+  EXPECT_EQ(refused.outcome, Outcome::kFailed);
+  EXPECT_EQ(refused.code, absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.reason, HasSubstr("at most 67108864"));
+  EXPECT_EQ(router.Served("fra"), nullptr);
+}
+
 TEST_F(TopologyControllerTest, AStoreThatIsDownDoesNotStopAReloadAndCatchesUp) {
   Write({ams_, fra_});
   Router router(dir_, store_);
