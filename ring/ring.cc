@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ring/internal/point_search.h"
 #include "ring/internal/ring_builder.h"
 
 namespace ringshift {
@@ -21,22 +22,13 @@ namespace {
 
 using internal::PackedPoint;
 using internal::PointArray;
+using internal::PointIndex;
 using internal::WidePoint;
 
-std::size_t PointBytes(RingLayout layout) {
-  return layout == RingLayout::kWide ? sizeof(WidePoint) : sizeof(PackedPoint);
-}
-
-// The index of the first point at or after `position`, points.size() if there is none.
-template <typename P>
-std::size_t LowerBound(const PointArray<P>& points, std::uint32_t position) {
-  const P* first = points.data();
-  for (std::size_t left = points.size(); left > 1;) {
-    const std::size_t half = left / 2;
-    first = first[half - 1].hash() < position ? first + half : first;  // a conditional move
-    left -= half;
-  }
-  return static_cast<std::size_t>(first - points.data()) + (first->hash() < position);
+std::uint64_t RingBytes(RingLayout layout, std::uint64_t points) {
+  const std::uint64_t point_bytes =
+      layout == RingLayout::kWide ? sizeof(WidePoint) : sizeof(PackedPoint);
+  return sizeof(Ring) + points * point_bytes + PointIndex::Bytes(points);
 }
 
 // Feeds XXH3 with integers as little-endian bytes, in blocks.
@@ -119,7 +111,8 @@ absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameter
     size.points += points;
     if (points > most_points) most_points = points, largest = &node;
   }
-  size.bytes = sizeof(Ring) + size.points * PointBytes(parameters.layout);
+  size.bytes = RingBytes(parameters.layout, size.points);
+  size.scratch_bytes = internal::ScratchBytes(nodes.size(), size.points);
   if (size.points > kMaxPoints) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a ring of ", size.points, " points (", size.bytes, " bytes) is above the limit of ",
@@ -156,16 +149,16 @@ Ring::Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameter
     : nodes_(std::move(nodes)),
       parameters_(parameters),
       points_(std::move(points)),
+      index_(std::visit([](const auto& p) { return PointIndex(p); }, points_)),
       point_count_(std::visit([](const auto& p) { return p.size(); }, points_)),
       collision_count_(collision_count),
       checksum_(std::visit([this](const auto& p) { return Checksum(*nodes_, p); }, points_)) {}
 
 std::size_t Ring::FindPoint(std::uint32_t position) const {
   const auto* wide = std::get_if<PointArray<WidePoint>>(&points_);
-  const std::size_t index =
-      wide ? LowerBound(*wide, position)
-           : LowerBound(*std::get_if<PointArray<PackedPoint>>(&points_), position);
-  return index == point_count_ ? 0 : index;
+  if (wide) return internal::FindFirstPoint(*wide, index_, position);
+  return internal::FindFirstPoint(*std::get_if<PointArray<PackedPoint>>(&points_), index_,
+                                  position);
 }
 
 Ring::Point Ring::point(std::size_t index) const {
@@ -173,6 +166,30 @@ Ring::Point Ring::point(std::size_t index) const {
   if (wide) return {(*wide)[index].hash(), (*wide)[index].node()};
   const PackedPoint& packed = (*std::get_if<PointArray<PackedPoint>>(&points_))[index];
   return {packed.hash(), packed.node()};
+}
+
+void Ring::OwnersAt(std::span<const std::uint32_t> positions, std::span<NodeIndex> owners) const {
+  std::visit(
+      [&](const auto& points) {
+        internal::FindFirstPoints(points, index_, positions, [&](std::size_t i, std::size_t point) {
+          owners[i] = points[point].node();
+        });
+      },
+      points_);
+}
+
+void Ring::OwnersAt(std::span<const std::uint32_t> positions, const NodeMask& eligible,
+                    std::span<NodeIndex> owners) const {
+  std::visit(
+      [&](const auto& points) {
+        internal::FindFirstPoints(points, index_, positions, [&](std::size_t i, std::size_t point) {
+          while (!eligible.Contains(points[point].node())) {
+            point = point + 1 == points.size() ? 0 : point + 1;
+          }
+          owners[i] = points[point].node();
+        });
+      },
+      points_);
 }
 
 std::size_t Ring::FindNodes(std::uint32_t position, const NodeMask& eligible,
@@ -196,8 +213,6 @@ std::size_t Ring::FindNodes(std::uint32_t position, const NodeMask& eligible,
   return found;
 }
 
-std::uint64_t Ring::memory_bytes() const {
-  return sizeof(Ring) + std::uint64_t{point_count_} * PointBytes(parameters_.layout);
-}
+std::uint64_t Ring::memory_bytes() const { return RingBytes(parameters_.layout, point_count_); }
 
 }  // namespace ringshift

@@ -21,8 +21,9 @@
 //
 // Thread safety: immutable; every method may be called from any number of threads.
 //
-// Cost, for P points: Owner is a binary search of log2(P) steps, without allocation; memory is P
-// times 8 bytes (wide) or 6 bytes (packed) and some constant.
+// Cost, for P points: Owner waits for memory two or three times however large the ring is, without
+// allocation; memory is P times 8 bytes (wide) or 6 bytes (packed), an index of at most P / 16 and
+// 262,148 bytes, and some constant.
 #ifndef RINGSHIFT_RING_RING_H_
 #define RINGSHIFT_RING_RING_H_
 
@@ -36,6 +37,7 @@
 #include "absl/status/statusor.h"
 #include "ring/crc32.h"
 #include "ring/internal/point_array.h"
+#include "ring/internal/point_search.h"
 #include "ring/node_mask.h"
 #include "ring/node_set.h"
 
@@ -80,6 +82,9 @@ RingParameters DefaultRingParameters(RingVersion version);
 struct RingSize {
   std::uint64_t points = 0;
   std::uint64_t bytes = 0;
+  // Beside the ring, and only while Build makes it with a thread for each core of this machine: an
+  // upper bound.
+  std::uint64_t scratch_bytes = 0;
 };
 
 struct RingBuildOptions {
@@ -116,6 +121,15 @@ class Ring {
   // The owner of `key` among all nodes.
   NodeIndex Owner(std::string_view key) const { return OwnerAt(Position(key)); }
   NodeIndex OwnerAt(std::uint32_t position) const { return point(FindPoint(position)).node; }
+
+  // OwnerAt for many positions: the searches go on side by side, so that one does not wait for the
+  // other's memory. REQUIRES: owners.size() == positions.size()
+  void OwnersAt(std::span<const std::uint32_t> positions, std::span<NodeIndex> owners) const;
+
+  // The same among the nodes of `eligible` alone: what FindNodes finds first.
+  // REQUIRES: eligible.size() == nodes().size(); eligible.count() > 0
+  void OwnersAt(std::span<const std::uint32_t> positions, const NodeMask& eligible,
+                std::span<NodeIndex> owners) const;
 
   // Fills `out` with distinct nodes of `eligible` in the order in which a walk clockwise from
   // `position` first meets them: the owner of a ring of these nodes alone, then where its keys go
@@ -164,6 +178,7 @@ class Ring {
   const std::shared_ptr<const NodeSet> nodes_;
   const RingParameters parameters_;
   const Points points_;
+  const internal::PointIndex index_;
   const std::size_t point_count_;
   const std::uint64_t collision_count_;
   const std::uint64_t checksum_;

@@ -16,17 +16,19 @@ absl::Status WithDataCenter(const DataCenterSpec& spec, const absl::Status& stat
                       absl::StrCat("data center ", spec.name, ": ", status.message()));
 }
 
+absl::Status WithRing(RingVersion version, const absl::Status& status) {
+  const std::string_view name = RingVersionName(version);
+  return absl::Status(
+      status.code(),
+      absl::StrCat("ring ", absl::string_view(name.data(), name.size()), ": ", status.message()));
+}
+
 absl::StatusOr<DataCenter::BuiltRing> BuildRing(std::shared_ptr<const NodeSet> nodes,
                                                 const RingParameters& parameters) {
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::shared_ptr<const Ring>> ring = Ring::Build(std::move(nodes), parameters);
   const std::chrono::duration<double> build_time = std::chrono::steady_clock::now() - start;
-  if (!ring.ok()) {
-    const std::string_view version = RingVersionName(parameters.version);
-    return absl::Status(ring.status().code(),
-                        absl::StrCat("ring ", absl::string_view(version.data(), version.size()),
-                                     ": ", ring.status().message()));
-  }
+  if (!ring.ok()) return WithRing(parameters.version, ring.status());
   Ownership ownership = MeasureOwnership(**ring);
   return DataCenter::BuiltRing{*std::move(ring), std::move(ownership), build_time};
 }
@@ -36,6 +38,17 @@ bool HaveEqualPoints(const NodeSet& a, const NodeSet& b) {
                     [](const RingNode& x, const RingNode& y) {
                       return x.identity == y.identity && x.weight == y.weight;
                     });
+}
+
+// The ring of `previous` that is the one of `nodes` and `parameters`; null if there is none.
+const DataCenter::BuiltRing* FindEqualRing(const DataCenter* previous, const NodeSet& nodes,
+                                           const RingParameters& parameters) {
+  if (previous == nullptr) return nullptr;
+  const DataCenter::BuiltRing* const ring =
+      parameters.version == RingVersion::kV1 ? previous->v1() : &previous->v2();
+  const bool is_equal = ring != nullptr && ring->ring->parameters() == parameters &&
+                        HaveEqualPoints(previous->node_set(), nodes);
+  return is_equal ? ring : nullptr;
 }
 
 // The layout is left out: it never changes an owner.
@@ -85,19 +98,17 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
     built->pools_.push_back({pool.name, *std::move(mask)});
   }
 
-  const bool keeps_points =
-      previous != nullptr && HaveEqualPoints(previous->node_set(), built->node_set());
-  const auto take_or_build = [&](const RingParameters& parameters,
-                                 const BuiltRing* old) -> absl::StatusOr<BuiltRing> {
-    if (keeps_points && old != nullptr && old->ring->parameters() == parameters) return *old;
+  const auto take_or_build = [&](const RingParameters& parameters) -> absl::StatusOr<BuiltRing> {
+    const BuiltRing* const equal = FindEqualRing(previous, *built->node_set_, parameters);
+    if (equal != nullptr) return *equal;
     return BuildRing(built->node_set_, parameters);
   };
   if (spec.v1) {
-    absl::StatusOr<BuiltRing> v1 = take_or_build(*spec.v1, previous ? previous->v1() : nullptr);
+    absl::StatusOr<BuiltRing> v1 = take_or_build(*spec.v1);
     if (!v1.ok()) return WithDataCenter(spec, v1.status());
     built->v1_ = *std::move(v1);
   }
-  absl::StatusOr<BuiltRing> v2 = take_or_build(spec.v2, previous ? &previous->v2() : nullptr);
+  absl::StatusOr<BuiltRing> v2 = take_or_build(spec.v2);
   if (!v2.ok()) return WithDataCenter(spec, v2.status());
   built->v2_ = *std::move(v2);
 
@@ -113,6 +124,26 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
   AddPools(built->pools_, checksum);
   built->checksum_ = checksum.Value();
   return built;
+}
+
+absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
+                                                     const DataCenter* previous) {
+  const absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(spec);
+  if (!nodes.ok()) return WithDataCenter(spec, nodes.status());
+  BuildMemory memory;
+  const auto add = [&](const RingParameters& parameters) {
+    const absl::StatusOr<RingSize> size = Ring::Measure(**nodes, parameters);
+    if (!size.ok()) return WithDataCenter(spec, WithRing(parameters.version, size.status()));
+    if (FindEqualRing(previous, **nodes, parameters) != nullptr) return absl::OkStatus();
+    memory.ring_bytes += size->bytes;
+    memory.peak_bytes = std::max(memory.peak_bytes, memory.ring_bytes + size->scratch_bytes);
+    return absl::OkStatus();
+  };
+  if (spec.v1) {
+    if (absl::Status added = add(*spec.v1); !added.ok()) return added;
+  }
+  if (absl::Status added = add(spec.v2); !added.ok()) return added;
+  return memory;
 }
 
 std::optional<std::size_t> DataCenter::FindPool(std::string_view name) const {

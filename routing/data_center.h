@@ -23,6 +23,14 @@
 
 namespace ringshift {
 
+// What DataCenter::Build takes, known before anything is allocated.
+struct BuildMemory {
+  std::uint64_t ring_bytes = 0;  // of the rings that it builds
+  // At the most at a time: those rings and the scratch memory of Ring::Build. At least ring_bytes,
+  // and 0 where no ring is built. Nodes and their names, some hundred bytes a node, are not in it.
+  std::uint64_t peak_bytes = 0;
+};
+
 class DataCenter {
  public:
   struct Node {
@@ -46,6 +54,11 @@ class DataCenter {
   // center. Cost: that of Ring::Build for each ring that is built; not for a request.
   static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(
       const DataCenterSpec& spec, const DataCenter* previous = nullptr);
+
+  // What Build would take with the same arguments. Errors: those of Build that are known before it
+  // builds a ring. Cost: linear in the nodes.
+  static absl::StatusOr<BuildMemory> MeasureBuild(const DataCenterSpec& spec,
+                                                  const DataCenter* previous = nullptr);
 
   const DataCenterSpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <utility>
@@ -90,6 +91,9 @@ void GeneratePoints(const NodeSet& nodes, const std::vector<std::uint64_t>& node
   }
 }
 
+// What a thread has for itself: the pages of its stack that it touches, its records.
+constexpr std::uint64_t kBytesOfAThread = 64 << 10;
+
 // A point as one word: sorts by hash, then by node.
 constexpr std::uint64_t ToWord(std::uint32_t hash, NodeIndex node) {
   return std::uint64_t{hash} << 32 | node;
@@ -154,6 +158,29 @@ std::uint64_t OrderAllTies(const NodeSet& nodes, RingVersion version, std::uint6
   return collisions;
 }
 
+// How a build of `points` points is divided.
+struct BuildShape {
+  BuildShape(std::uint64_t points, const RingBuildOptions& options) {
+    // Ranges of about 2^15 points, which a core sorts in its cache, and no more of them than stay
+    // fast to write to in turn.
+    constexpr int kRangePointsLog2 = 15;
+    constexpr int kMaxRangeBits = 12;
+    range_bits =
+        std::min(static_cast<int>(std::bit_width(points >> kRangePointsLog2)), kMaxRangeBits);
+    ranges = std::size_t{1} << range_bits;
+
+    constexpr std::uint64_t kPointsWorthAThread = 1 << 16;
+    const std::size_t cores =
+        options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    threads =
+        static_cast<std::size_t>(std::clamp<std::uint64_t>(points / kPointsWorthAThread, 1, cores));
+  }
+
+  int range_bits;      // the highest bits of a hash choose its range
+  std::size_t ranges;  // of the hash space
+  std::size_t threads;
+};
+
 // Runs work(0) ... work(count - 1) at the same time, the last on this thread.
 template <typename Work>
 void RunOnThreads(std::size_t count, const Work& work) {
@@ -170,6 +197,19 @@ std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weig
   return std::uint64_t{node.weight} * points_per_weight;
 }
 
+std::uint64_t ScratchBytes(std::size_t nodes, std::uint64_t points) {
+  const BuildShape shape(points, {});
+  // Hashes spread evenly, so the points of a range are about Poisson distributed; none of 4,096
+  // ranges is 8 standard deviations above the mean.
+  const double mean = static_cast<double>(points) / static_cast<double>(shape.ranges);
+  const std::uint64_t largest_range =
+      std::min(points, static_cast<std::uint64_t>(mean + 8 * std::sqrt(mean)) + 64);
+  const std::uint64_t per_thread = shape.ranges * sizeof(std::uint64_t) +
+                                   2 * largest_range * sizeof(std::uint64_t) + kBytesOfAThread;
+  return shape.threads * per_thread + shape.ranges * sizeof(std::uint64_t) +
+         nodes * sizeof(std::uint64_t);
+}
+
 template <typename P>
 BuiltPoints<P> BuildPoints(const NodeSet& nodes, const RingParameters& parameters,
                            const RingBuildOptions& options) {
@@ -180,22 +220,13 @@ BuiltPoints<P> BuildPoints(const NodeSet& nodes, const RingParameters& parameter
     total += node_points[node];
   }
 
-  // Ranges of about 2^15 points, which a core sorts in its cache, and no more of them than stay
-  // fast to write to in turn.
-  constexpr int kRangePointsLog2 = 15;
-  constexpr int kMaxRangeBits = 12;
-  const int range_bits =
-      std::min(static_cast<int>(std::bit_width(total >> kRangePointsLog2)), kMaxRangeBits);
-  const std::size_t ranges = std::size_t{1} << range_bits;
+  const BuildShape shape(total, options);
+  const int range_bits = shape.range_bits;
+  const std::size_t ranges = shape.ranges;
+  const std::size_t threads = shape.threads;
   const auto range_of = [range_bits](std::uint32_t hash) {
     return static_cast<std::size_t>(std::uint64_t{hash} >> (32 - range_bits));
   };
-
-  constexpr std::uint64_t kPointsWorthAThread = 1 << 16;
-  const std::size_t cores =
-      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t threads =
-      static_cast<std::size_t>(std::clamp<std::uint64_t>(total / kPointsWorthAThread, 1, cores));
   const std::vector<NodeRange> node_ranges = SplitByPoints(node_points, total, threads);
 
   // offsets[t][r]: first how many points thread t has in range r, then where it places the next of
@@ -233,8 +264,11 @@ BuiltPoints<P> BuildPoints(const NodeSet& nodes, const RingParameters& parameter
     std::vector<std::uint64_t> spare;
   };
   const auto scratch_size = static_cast<std::size_t>(largest_range);
-  std::vector<Scratch> scratch(threads, {std::vector<std::uint64_t>(scratch_size),
-                                         std::vector<std::uint64_t>(scratch_size)});
+  std::vector<Scratch> scratch(threads);
+  for (Scratch& each : scratch) {
+    each.words.resize(scratch_size);
+    each.spare.resize(scratch_size);
+  }
   std::atomic<std::size_t> next_range = 0;  // only hands out numbers; joining publishes the points
   std::atomic<std::uint64_t> collisions = 0;
   RunOnThreads(threads, [&](std::size_t t) {

@@ -18,6 +18,10 @@ namespace ringshift::internal {
 // How many different points a node has.
 std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weight);
 
+// An upper bound on what BuildPoints, with a thread for each core, allocates beside the points of a
+// ring of `points` points of `nodes` nodes, in bytes.
+std::uint64_t ScratchBytes(std::size_t nodes, std::uint64_t points);
+
 template <typename P>
 struct BuiltPoints {
   PointArray<P> points;           // by hash, then by the version's tie rule

@@ -20,28 +20,35 @@ absl::Status UnknownPool(const DataCenter& data_center, std::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<std::size_t> FindRequestedPool(const RoutingTable& table,
-                                              const RouteRequest& request) {
-  if (request.key.empty()) {
+absl::Status InvalidKey(std::string_view key, std::string_view subject) {
+  const absl::string_view which(subject.data(), subject.size());
+  if (key.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the key is empty; it must have 1 to ", kMaxKeyBytes, " bytes"));
+        absl::StrCat(which, " is empty; it must have 1 to ", kMaxKeyBytes, " bytes"));
   }
-  if (request.key.size() > kMaxKeyBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the key has ", request.key.size(),
-                                                   " bytes; it must have 1 to ", kMaxKeyBytes));
-  }
-  if (request.replicas < 0 || request.replicas > kMaxReplicas) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("replicas is ", request.replicas, "; it must be 0 to ", kMaxReplicas));
-  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(which, " has ", key.size(), " bytes; it must have 1 to ", kMaxKeyBytes));
+}
+
+absl::StatusOr<std::size_t> FindPoolWithNodes(const RoutingTable& table, std::string_view name) {
   const DataCenter& data_center = table.data_center();
-  const std::optional<std::size_t> pool = data_center.FindPool(request.pool);
-  if (!pool) return UnknownPool(data_center, request.pool);
+  const std::optional<std::size_t> pool = data_center.FindPool(name);
+  if (!pool) return UnknownPool(data_center, name);
   if (data_center.pools()[*pool].nodes.count() == 0) {
     return absl::UnavailableError(absl::StrCat("data center ", data_center.name(), ": pool ",
                                                data_center.pools()[*pool].name, " has no node"));
   }
   return *pool;
+}
+
+absl::StatusOr<std::size_t> FindRequestedPool(const RoutingTable& table,
+                                              const RouteRequest& request) {
+  if (!IsValidKey(request.key)) return InvalidKey(request.key, "the key");
+  if (request.replicas < 0 || request.replicas > kMaxReplicas) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("replicas is ", request.replicas, "; it must be 0 to ", kMaxReplicas));
+  }
+  return FindPoolWithNodes(table, request.pool);
 }
 
 }  // namespace ringshift::internal

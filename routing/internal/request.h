@@ -1,4 +1,4 @@
-// What a request asks for, checked: the first steps of Route and Explain.
+// What a request asks for, checked: the first steps of Route, RouteBatch and Explain.
 //
 // Thread safety: pure functions.
 #ifndef RINGSHIFT_ROUTING_INTERNAL_REQUEST_H_
@@ -6,15 +6,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "routing/route.h"
 #include "routing/routing_table.h"
 
 namespace ringshift::internal {
 
-// The index of the pool that may answer; it has nodes. Errors: those of Route.
+inline bool IsValidKey(std::string_view key) { return !key.empty() && key.size() <= kMaxKeyBytes; }
+
+// INVALID_ARGUMENT; `subject` says which key. REQUIRES: !IsValidKey(key)
+absl::Status InvalidKey(std::string_view key, std::string_view subject);
+
+// The index of the pool called `name`; it has nodes. Errors: those of BatchRouter::Create.
 // Cost: no allocation on success.
+absl::StatusOr<std::size_t> FindPoolWithNodes(const RoutingTable& table, std::string_view name);
+
+// The same for a whole request. Errors: those of Route.
 absl::StatusOr<std::size_t> FindRequestedPool(const RoutingTable& table,
                                               const RouteRequest& request);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,11 +89,27 @@ void ExpectEqualToReference(std::uint32_t seed, std::uint32_t hash_mask) {
     pool.Insert(node);
     reference_pool[node] = true;
   }
+  std::vector<NodeIndex> all_owners;
+  std::vector<NodeIndex> pool_owners;
   for (const std::uint32_t position : positions) {
-    ASSERT_EQ(ring->OwnerAt(position), reference.Owner(position)) << position;
+    all_owners.push_back(reference.Owner(position));
+    ASSERT_EQ(ring->OwnerAt(position), all_owners.back()) << position;
+    const std::vector<NodeIndex> expected = reference.Walk(position, reference_pool);
     std::vector<NodeIndex> walk(nodes->size());
     walk.resize(ring->FindNodes(position, pool, walk));
-    ASSERT_EQ(walk, reference.Walk(position, reference_pool)) << position;
+    ASSERT_EQ(walk, expected) << position;
+    if (!expected.empty()) pool_owners.push_back(expected.front());
+  }
+
+  // Many at once, also so many that the last group of searches has one, or all but one.
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{16},
+                                  std::size_t{17}, positions.size()}) {
+    std::vector<NodeIndex> owners(count);
+    ring->OwnersAt(std::span(positions).first(count), owners);
+    ASSERT_TRUE(std::equal(owners.begin(), owners.end(), all_owners.begin())) << count;
+    if (pool.count() == 0) continue;
+    ring->OwnersAt(std::span(positions).first(count), pool, owners);
+    ASSERT_TRUE(std::equal(owners.begin(), owners.end(), pool_owners.begin())) << count;
   }
 }
 
@@ -132,6 +149,17 @@ TEST(RingPropertyTest, LargeRingsFullOfTiesAreThoseOfTheReference) {
         ASSERT_EQ(ring->point(i).node, reference.points[i].node) << i;
       }
       ASSERT_EQ(ring->collision_count(), reference.Collisions());
+
+      std::mt19937 random(mask);
+      std::vector<std::uint32_t> positions = {0, 1, 0xFFFF, 0x10000, 0xFFFF0000, 0xFFFFFFFF};
+      while (positions.size() < 40) positions.push_back(static_cast<std::uint32_t>(random()));
+      while (positions.size() < 70) positions.push_back(positions[positions.size() - 34] & mask);
+      std::vector<NodeIndex> owners(positions.size());
+      ring->OwnersAt(positions, owners);
+      for (std::size_t i = 0; i < positions.size(); ++i) {
+        ASSERT_EQ(ring->FindPoint(positions[i]), reference.FirstPoint(positions[i]));
+        ASSERT_EQ(owners[i], reference.Owner(positions[i]));
+      }
     }
   }
 }

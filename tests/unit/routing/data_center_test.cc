@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/testing/status_matchers.h"
@@ -227,6 +228,67 @@ TEST(DataCenterReuseTest, AnotherIdentityStyleKeepsTheRingsOnlyWhereIdentitiesAg
   spec.identity_style = IdentityStyle::kNginx;
   ASSERT_OK_AND_ASSIGN(const auto bracketed_nginx, DataCenter::Build(spec, bracketed.get()));
   EXPECT_NE(bracketed_nginx->v1()->ring, bracketed->v1()->ring);
+}
+
+// Sizes of v1 and v2 of MakeSpec(5).
+std::pair<RingSize, RingSize> Sizes(const DataCenterSpec& spec) {
+  const auto nodes = MakeNodeSet(spec).value();
+  return {Ring::Measure(*nodes, *spec.v1).value(), Ring::Measure(*nodes, spec.v2).value()};
+}
+
+TEST(DataCenterMeasureTest, ABuildTakesItsRingsAndTheScratchMemoryOfOneAtATime) {
+  const DataCenterSpec spec = MakeSpec(5, 10'000);
+  const auto [v1, v2] = Sizes(spec);
+  ASSERT_GT(v1.scratch_bytes, 0u);
+  ASSERT_OK_AND_ASSIGN(const BuildMemory memory, DataCenter::MeasureBuild(spec));
+  EXPECT_EQ(memory.ring_bytes, v1.bytes + v2.bytes);
+  EXPECT_EQ(memory.peak_bytes,
+            std::max(v1.bytes + v1.scratch_bytes, v1.bytes + v2.bytes + v2.scratch_bytes));
+  ASSERT_OK_AND_ASSIGN(const auto built, DataCenter::Build(spec));
+  EXPECT_EQ(built->v1()->ring->memory_bytes() + built->v2().ring->memory_bytes(),
+            memory.ring_bytes);
+
+  // v1 alone needs more for a while than both rings in the end.
+  DataCenterSpec small_v2 = spec;
+  small_v2.v2.points_per_weight = 1;
+  const auto [large, small] = Sizes(small_v2);
+  ASSERT_LT(small.bytes + small.scratch_bytes, large.scratch_bytes);
+  ASSERT_OK_AND_ASSIGN(const BuildMemory of_v1, DataCenter::MeasureBuild(small_v2));
+  EXPECT_EQ(of_v1.peak_bytes, large.bytes + large.scratch_bytes);
+}
+
+TEST(DataCenterMeasureTest, WhatIsTakenFromThePreviousOneIsNotCounted) {
+  const DataCenterSpec spec = MakeSpec(5);
+  const auto [v1, v2] = Sizes(spec);
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  const auto measure = [&before](const DataCenterSpec& changed) {
+    return DataCenter::MeasureBuild(changed, before.get()).value();
+  };
+  DataCenterSpec renamed = spec, points = spec, without_v1 = spec, weight = spec;
+  renamed.nodes[0].name = "other";
+  points.v1->layout = RingLayout::kPacked;
+  without_v1.v1.reset();
+  weight.nodes[2].weight = 101;
+  for (const DataCenterSpec& kept : {spec, renamed, without_v1}) {
+    EXPECT_EQ(measure(kept).ring_bytes, 0u);
+    EXPECT_EQ(measure(kept).peak_bytes, 0u);
+  }
+  EXPECT_EQ(measure(points).ring_bytes, Sizes(points).first.bytes);
+  EXPECT_EQ(measure(weight).ring_bytes, Sizes(weight).first.bytes + Sizes(weight).second.bytes);
+  ASSERT_OK_AND_ASSIGN(const auto v2_only, DataCenter::Build(without_v1));
+  EXPECT_EQ(DataCenter::MeasureBuild(spec, v2_only.get()).value().ring_bytes, v1.bytes);
+}
+
+TEST(DataCenterMeasureTest, WhatBuildRefusesBeforeItBuildsIsRefusedAlike) {
+  DataCenterSpec twice = MakeSpec(2);
+  twice.nodes[1].ring_identity = twice.nodes[0].address;
+  DataCenterSpec points = MakeSpec(2);
+  points.v2.points_per_weight = 0;
+  for (const DataCenterSpec& spec : {twice, points}) {
+    EXPECT_EQ(DataCenter::MeasureBuild(spec).status(), DataCenter::Build(spec).status());
+    EXPECT_THAT(DataCenter::MeasureBuild(spec),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data center ams")));
+  }
 }
 
 TEST(DataCenterChecksumTest, TheSameTopologyTwiceHasOneChecksum) {
