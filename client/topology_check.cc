@@ -21,6 +21,7 @@
 #include "client/text.h"
 #include "ring/ownership.h"
 #include "ring/ring.h"
+#include "routing/data_center.h"
 #include "routing/topology.h"
 #include "routing/topology_loader.h"
 
@@ -53,6 +54,7 @@ struct PlannedDataCenter {
   std::uint64_t total_weight = 0;
   std::vector<PlannedPool> pools;  // `default` first
   std::vector<PlannedRing> rings;  // v1, unless there is none, then v2
+  std::uint64_t build_bytes = 0;   // that building them takes at the peak
 };
 
 absl::StatusOr<PlannedDataCenter> Plan(const DataCenterSpec& spec, BuildEstimate& estimate) {
@@ -63,7 +65,11 @@ absl::StatusOr<PlannedDataCenter> Plan(const DataCenterSpec& spec, BuildEstimate
                             .nodes = (*nodes)->size(),
                             .total_weight = (*nodes)->total_weight(),
                             .pools = {{std::string(kDefaultPool), (*nodes)->size()}},
-                            .rings = {}};
+                            .rings = {},
+                            .build_bytes = 0};
+  const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec);
+  if (!memory.ok()) return memory.status();
+  planned.build_bytes = memory->peak_bytes;
   for (const PoolSpec& pool : spec.pools) {
     const absl::StatusOr<NodeMask> mask = MakePoolMask(spec, **nodes, pool.name);
     if (!mask.ok()) return mask.status();
@@ -101,7 +107,9 @@ void PrintPlan(const std::vector<PlannedDataCenter>& data_centers, std::size_t w
                {"MAX/MEAN", Table::kRight}});
   std::uint64_t bytes = 0;
   double seconds = 0;
+  const PlannedDataCenter* largest = &data_centers.front();
   for (const PlannedDataCenter& data_center : data_centers) {
+    if (data_center.build_bytes > largest->build_bytes) largest = &data_center;
     for (const PlannedRing& ring : data_center.rings) {
       bytes += ring.size.bytes;
       seconds += ring.build_seconds;
@@ -119,7 +127,9 @@ void PrintPlan(const std::vector<PlannedDataCenter>& data_centers, std::size_t w
   output.Write(absl::StrCat("\nThe topology is good, with ", HumanCount(warnings),
                             warnings == 1 ? " warning" : " warnings", ". Its rings take ",
                             HumanBytes(bytes), " and, on this machine, about ",
-                            HumanSeconds(seconds), " to build.\n"));
+                            HumanSeconds(seconds), " to build. To change the largest, ",
+                            largest->name, ", a router needs up to ",
+                            HumanBytes(largest->build_bytes), " more for a while.\n"));
 }
 
 std::string PlanAsJson(const std::vector<PlannedDataCenter>& data_centers,
@@ -155,6 +165,7 @@ std::string PlanAsJson(const std::vector<PlannedDataCenter>& data_centers,
       json.EndObject();
     }
     json.EndArray();
+    json.Key("build_memory_bytes").Uint(data_center.build_bytes);
     json.EndObject();
   }
   json.EndArray();

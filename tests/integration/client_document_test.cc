@@ -1,0 +1,99 @@
+// docs/client.md as a reader follows it: the library is installed, and the projects of the page are
+// built with it, outside of this tree, and run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/router_process.h"
+
+namespace ringshift::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+// Far above what a loaded machine needs to compile a few small files.
+constexpr std::chrono::seconds kBuildPatience{400};
+
+// The code blocks of `text` in `language`.
+std::vector<std::string> Blocks(const std::string& text, const std::string& language) {
+  const std::string begin = "\n```" + language + "\n";
+  std::vector<std::string> blocks;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    blocks.push_back(text.substr(from, text.find("\n```", from) + 1 - from));
+  }
+  return blocks;
+}
+
+// Its stdout; a test failure if it does not end with 0.
+std::string Must(const std::vector<std::string>& argv, const std::string& input = "") {
+  const Completed done = testing::Run(argv, input, kBuildPatience);
+  EXPECT_EQ(done.exit_code, 0) << argv[0] << "\n" << done.out << done.err;
+  return done.out;
+}
+
+TEST(ClientDocumentTest, ItsProjectsAreBuiltWithTheInstalledLibraryAndWork) {
+  std::ifstream file(RINGSHIFT_SOURCE_DIR "/docs/client.md");
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  const std::vector<std::string> programs = Blocks(contents.str(), "cpp");
+  const std::vector<std::string> project = Blocks(contents.str(), "cmake");
+  ASSERT_THAT(programs, SizeIs(3));
+  ASSERT_THAT(project, SizeIs(1));
+
+  const TempDir dir;
+  Must({"cmake", "--install", RINGSHIFT_BUILD_DIR, "--prefix", dir.File("prefix")});
+  dir.Write("CMakeLists.txt", project[0]);
+  dir.Write("owner.cc", programs[0]);
+  dir.Write("owners.cc", programs[1]);
+  dir.Write("fetch_test.cc", programs[2]);
+  Must({"cmake", "-S", dir.path(), "-B", dir.File("build"),
+        "-DCMAKE_PREFIX_PATH=" + dir.File("prefix"), "-DCMAKE_CXX_STANDARD=17",
+        "-DCMAKE_CXX_FLAGS=" RINGSHIFT_CXX_FLAGS " -Wall -Wextra -Werror",
+        "-DCMAKE_CXX_COMPILER=" RINGSHIFT_CXX_COMPILER});
+  Must({"cmake", "--build", dir.File("build"), "--parallel", "2"});
+
+  RouterProcess router(dir.Write("topology.yaml", SmallTopology()), dir.File("state.db"));
+  router.WaitUntilReady();
+  EXPECT_THAT(Must({dir.File("build/owner"), "ams", "/img/1.jpg", router.public_address()}),
+              MatchesRegex("10\\.0\\.0\\..:443 .ring v1.\nthen 10\\.0\\.0\\..:443\n"));
+  const Completed refused =
+      testing::Run({dir.File("build/owner"), "nowhere", "/img/1.jpg", router.public_address()});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("NOT_FOUND: router " + router.public_address()));
+  EXPECT_THAT(Must({dir.File("build/fetch_test")}), HasSubstr("3 tests"));
+  EXPECT_THAT(
+      Must({dir.File("build/owners"), "ams", router.public_address()}, "/img/1.jpg\n/img/2.jpg\n"),
+      MatchesRegex("/img/1.jpg\t10\\.0\\.0\\..:443\n/img/2.jpg\t10\\.0\\.0\\..:443\n"));
+}
+
+// What find_package(ringshift VERSION) comes to in a project of one line.
+Completed Find(const std::string& version) {
+  const TempDir dir;
+  Must({"cmake", "--install", RINGSHIFT_BUILD_DIR, "--prefix", dir.File("prefix")});
+  dir.Write("CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.25)\nproject(finds LANGUAGES CXX)\n"
+            "find_package(ringshift " +
+                version + " REQUIRED)\n");
+  return testing::Run({"cmake", "-S", dir.path(), "-B", dir.File("build"),
+                       "-DCMAKE_PREFIX_PATH=" + dir.File("prefix")},
+                      "", kBuildPatience);
+}
+
+TEST(ClientPackageTest, OnlyACompatibleVersionIsFound) {
+  EXPECT_EQ(Find("0.1").exit_code, 0);
+  for (const std::string version : {"0.0", "0.2", "1.0"}) {
+    const Completed done = Find(version);
+    EXPECT_NE(done.exit_code, 0) << version;
+    EXPECT_THAT(done.err, HasSubstr("compatible with requested version \"" + version + "\""));
+  }
+}
+
+}  // namespace
+}  // namespace ringshift::testing

@@ -1,0 +1,105 @@
+// What Client refuses, and what it takes for the answer of a router.
+#include "ringshift/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "client/client_proto.h"
+#include "tests/testing/status_matchers.h"
+
+namespace ringshift {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+
+constexpr absl::StatusCode kInvalidArgument = absl::StatusCode::kInvalidArgument;
+
+TEST(ClientOptionsTest, WithoutARouterThereIsNoClient) {
+  EXPECT_THAT(Client::Create({}), StatusIs(kInvalidArgument, HasSubstr("routers is empty")));
+}
+
+TEST(ClientOptionsTest, AddressesOfAllKindsAreTaken) {
+  EXPECT_THAT(
+      Client::Create({{"127.0.0.1:1", "router.example:7400", "[::1]:7400", "unix:/no/socket"}}),
+      IsOk());
+}
+
+TEST(ClientOptionsTest, WhatIsNoAddressIsRefused) {
+  for (const std::string bad :
+       {"", "router", "router:", ":7400", "router:0", "router:65536", "router:https", "::1:7400",
+        "[]:7400", "dns:///router:7400", "a b:7400", "unix:", "router:+80", "\n:80"}) {
+    EXPECT_THAT(Client::Create({{"127.0.0.1:1", bad}}),
+                StatusIs(kInvalidArgument, HasSubstr("is not an address")))
+        << bad;
+  }
+  EXPECT_THAT(Client::Create({{"router"}}), StatusIs(kInvalidArgument, HasSubstr("\"router\"")));
+}
+
+TEST(ClientOptionsTest, ARouterThatComesTwiceIsRefused) {
+  EXPECT_THAT(Client::Create({{"a:1", "b:1", "a:1"}}),
+              StatusIs(kInvalidArgument, HasSubstr("\"a:1\" comes twice")));
+}
+
+TEST(ClientOptionsTest, TheTimeoutIsAboveZeroAndAtMostADay) {
+  using std::chrono::hours;
+  using std::chrono::microseconds;
+  EXPECT_THAT(Client::Create({{"a:1"}, microseconds(0)}),
+              StatusIs(kInvalidArgument, HasSubstr("the timeout of 0 us")));
+  EXPECT_THAT(Client::Create({{"a:1"}, microseconds(-1)}),
+              StatusIs(kInvalidArgument, HasSubstr("the timeout of -1 us")));
+  EXPECT_THAT(Client::Create({{"a:1"}, hours(24) + microseconds(1)}),
+              StatusIs(kInvalidArgument, HasSubstr("at most a day")));
+  EXPECT_THAT(Client::Create({{"a:1"}, hours(24)}), IsOk());
+}
+
+TEST(ClientProtoTest, AnAnswerWithoutAnOwnerIsAnError) {
+  EXPECT_THAT(FromProto(v1::RouteResponse()),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("without an owner")));
+}
+
+// The answer to two keys.
+v1::RouteBatchResponse Batch() {
+  v1::RouteBatchResponse response;
+  response.add_nodes()->set_name("a");
+  response.add_nodes()->set_name("b");
+  response.mutable_nodes(1)->set_address("b.example:443");
+  response.add_node_indexes(1);
+  response.add_node_indexes(0);
+  response.add_ring_versions(v1::RING_VERSION_V2);
+  response.add_ring_versions(v1::RING_VERSION_V1);
+  response.mutable_table()->set_checksum(7);
+  return response;
+}
+
+TEST(ClientProtoTest, ABatchKnowsTheOwnerOfEachKey) {
+  ASSERT_OK_AND_ASSIGN(const BatchReply reply, FromProto(Batch(), 2));
+  EXPECT_EQ(reply.size(), 2U);
+  EXPECT_EQ(reply.owner(0).address, "b.example:443");
+  EXPECT_EQ(reply.owner(1).name, "a");
+  EXPECT_THAT(reply.ring_versions, ElementsAre(2, 1));
+  EXPECT_EQ(reply.table.checksum, 7U);
+}
+
+TEST(ClientProtoTest, ABatchThatContradictsItselfIsAnError) {
+  constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
+  EXPECT_THAT(FromProto(Batch(), 3),
+              StatusIs(kInternal, HasSubstr("2 owners and 2 ring versions for 3")));
+  for (const int index : {-1, 2}) {
+    v1::RouteBatchResponse response = Batch();
+    response.set_node_indexes(1, index);
+    EXPECT_THAT(FromProto(response, 2),
+                StatusIs(kInternal, AllOf(HasSubstr("key 1 "), HasSubstr("of 2"))));
+  }
+  v1::RouteBatchResponse response = Batch();
+  response.mutable_ring_versions()->RemoveLast();
+  EXPECT_THAT(FromProto(response, 2), StatusIs(kInternal, HasSubstr("1 ring versions")));
+}
+
+}  // namespace
+}  // namespace ringshift

@@ -1,0 +1,131 @@
+#include "ringshift/fake_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/testing/status_matchers.h"
+
+namespace ringshift {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+constexpr std::chrono::hours kNever{1000};
+
+// Owner "node-LAST", where LAST is the last character of the key; "bad" has none.
+absl::StatusOr<RouteReply> ByLastCharacter(const RouteQuery& query) {
+  if (query.key == "bad") return absl::NotFoundError("no owner");
+  RouteReply reply;
+  reply.owner.name = "node-" + query.key.substr(query.key.size() - 1);
+  reply.ring_version = 2;
+  reply.table.checksum = 9;
+  return reply;
+}
+
+TEST(FakeClientTest, AnswersWithOneNodeUntilItIsToldOtherwise) {
+  FakeClient client;
+  ASSERT_OK_AND_ASSIGN(const RouteReply reply, client.Route({"ams", "key"}));
+  EXPECT_EQ(reply.owner.name, "fake-node");
+  EXPECT_EQ(reply.owner.address, "fake-node.invalid:443");
+  EXPECT_EQ(reply.ring_version, 1);
+  client.SetAnswer(ByLastCharacter);
+  ASSERT_OK_AND_ASSIGN(const RouteReply other, client.Route({"ams", "key"}));
+  EXPECT_EQ(other.owner.name, "node-y");
+}
+
+TEST(FakeClientTest, AnswersABatchAsItsKeysOneByOne) {
+  FakeClient client;
+  client.SetAnswer(ByLastCharacter);
+  ASSERT_OK_AND_ASSIGN(const BatchReply reply, client.RouteBatch({"ams", {"1a", "1b", "2a"}}));
+  EXPECT_THAT(reply.nodes, SizeIs(2));
+  EXPECT_EQ(reply.owner(0).name, "node-a");
+  EXPECT_EQ(reply.owner(1).name, "node-b");
+  EXPECT_EQ(reply.owner(2).name, "node-a");
+  EXPECT_THAT(reply.ring_versions, ElementsAre(2, 2, 2));
+  EXPECT_EQ(reply.table.checksum, 9U);
+}
+
+TEST(FakeClientTest, ABadKeyFailsTheBatchAndIsNamed) {
+  FakeClient client;
+  client.SetAnswer(ByLastCharacter);
+  EXPECT_THAT(client.RouteBatch({"ams", {"a", "bad"}}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("key 1: no owner")));
+  EXPECT_THAT(client.RouteBatch({"ams", {}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no keys")));
+}
+
+TEST(FakeClientTest, FailsAsOftenAsItIsTold) {
+  FakeClient client;
+  client.FailNext(absl::UnavailableError("down"), 2);
+  client.FailNext(absl::NotFoundError("gone"));
+  EXPECT_THAT(client.Route({"ams", "key"}), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(client.RouteBatch({"ams", {"key"}}),
+              StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(client.Route({"ams", "key"}), StatusIs(absl::StatusCode::kNotFound, "gone"));
+  EXPECT_THAT(client.Route({"ams", "key"}), IsOk());
+}
+
+TEST(FakeClientTest, RemembersWhatItWasAsked) {
+  FakeClient client;
+  client.FailNext(absl::UnavailableError("down"));
+  client.Route({"ams", "a", "fedramp", 3}).status().IgnoreError();
+  client.Route({"fra", "b"}).status().IgnoreError();
+  client.RouteBatch({"ams", {"c", "d"}}).status().IgnoreError();
+  EXPECT_THAT(
+      client.routes(),
+      ElementsAre(AllOf(Field(&RouteQuery::key, "a"), Field(&RouteQuery::pool, "fedramp"),
+                        Field(&RouteQuery::replicas, 3)),
+                  AllOf(Field(&RouteQuery::data_center, "fra"), Field(&RouteQuery::key, "b"))));
+  EXPECT_THAT(client.batches(), ElementsAre(Field(&BatchQuery::keys, ElementsAre("c", "d"))));
+}
+
+TEST(FakeClientTest, CallsThatWaitLongerThanTheirTimeoutMissTheirDeadline) {
+  FakeClient client;
+  client.SetDelay(kNever);
+  EXPECT_THAT(client.Route({"ams", "key", "", 1, std::chrono::milliseconds(3)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 3 ms")));
+}
+
+TEST(FakeClientTest, AnAnswerThatIsDelayedComesThen) {
+  FakeClient client;
+  client.SetDelay(std::chrono::milliseconds(5));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(client.Route({"ams", "key", "", 1, std::chrono::hours(1)}), IsOk());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(5));
+}
+
+TEST(FakeClientTest, CallbacksRunInAnotherThread) {
+  FakeClient client;
+  std::promise<std::thread::id> ran;
+  client.RouteAsync({"ams", "key"},
+                    [&](const auto&) { ran.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(FakeClientTest, CallsUnderWayAreCancelledBeforeItIsGone) {
+  std::optional<FakeClient> client(std::in_place);
+  client->SetDelay(kNever);
+  std::vector<absl::Status> ends;
+  client->RouteAsync({"ams", "a", "", 1, kNever},
+                     [&](const auto& reply) { ends.push_back(reply.status()); });
+  client->RouteBatchAsync({"ams", {"a"}, "", kNever},
+                          [&](const auto& reply) { ends.push_back(reply.status()); });
+  client.reset();
+  EXPECT_THAT(ends, ElementsAre(StatusIs(absl::StatusCode::kCancelled, HasSubstr("destroyed")),
+                                StatusIs(absl::StatusCode::kCancelled, HasSubstr("destroyed"))));
+}
+
+}  // namespace
+}  // namespace ringshift
