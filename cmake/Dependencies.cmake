@@ -24,5 +24,6 @@ if(RINGSHIFT_TESTS)
   find_package(GTest CONFIG REQUIRED)
   if(RINGSHIFT_GRPC)
     pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)  # an HTTP client
+    find_package(benchmark CONFIG REQUIRED)
   endif()
 endif()

@@ -18,7 +18,7 @@ build_packages=(
   g++ cmake ninja-build ccache pkg-config
   libgrpc++-dev libgrpc-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
   libabsl-dev prometheus-cpp-dev libxxhash-dev libyaml-cpp-dev libsqlite3-dev
-  libcli11-dev libcpp-httplib-dev libgtest-dev libgmock-dev
+  libcli11-dev libcpp-httplib-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
 test_packages=(nginx-light prometheus curl procps)
 check_packages=(clang clang-format)

@@ -1,10 +1,10 @@
-// How the calls of the admin services end: at once, or when their turn in a WorkQueue was.
+// How the calls of the admin services end where their work has a queue.
 //
 // Thread safety: thread-safe.
 #ifndef RINGSHIFT_SERVER_CALLS_H_
 #define RINGSHIFT_SERVER_CALLS_H_
 
-#include <grpcpp/support/server_callback.h>
+#include <grpcpp/server_context.h>
 
 #include <chrono>
 #include <memory>
@@ -13,41 +13,45 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "server/status.h"
 #include "server/work_queue.h"
 
 namespace ringshift {
 
-inline grpc::ServerUnaryReactor* FinishCall(grpc::CallbackServerContext* context,
-                                            const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
-
-// Ends the call with what `work` returns, an absl::StatusOr<T>; where that is OK `respond`, which
-// takes a `const T&`, fills the response in before. `work` is done on the queue's thread, unless
-// the call is over by then, and must not touch the call. `respond` may: its response is there until
-// the call ends.
+// Waits for the turn of `work`, and returns what it returns, an absl::StatusOr<T>; where that is OK
+// `respond`, which takes a `const T&`, fills the response in before. `work` is done on the queue's
+// thread, unless the call is over by then, and must not touch the call: it may go on when the queue
+// has stopped and the call has ended. `respond` may.
 template <typename Work, typename Respond>
-grpc::ServerUnaryReactor* QueueCall(WorkQueue& queue, grpc::CallbackServerContext* context,
-                                    Work work, Respond respond) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  queue.Add(
-      {[context] {
-         return !context->IsCancelled() && std::chrono::system_clock::now() < context->deadline();
-       },
-       [reactor, work = std::move(work),
-        respond = std::move(respond)]() mutable -> WorkQueue::Deliver {
-         using Result = std::invoke_result_t<Work&>;
-         auto result = std::make_shared<const Result>(work());
-         return [reactor, result = std::move(result), respond = std::move(respond)]() mutable {
-           if (result->ok()) respond(**result);
-           reactor->Finish(ToGrpcStatus(result->status()));
-         };
-       },
-       [reactor](const absl::Status& status) { reactor->Finish(ToGrpcStatus(status)); }});
-  return reactor;
+grpc::Status QueueCall(WorkQueue& queue, grpc::ServerContext* context, Work work, Respond respond) {
+  struct Outcome {
+    explicit Outcome(Respond r) : respond(std::move(r)) {}
+    Respond respond;
+    absl::Status status;
+    absl::Notification is_there;
+  };
+  // The queue may hold it for longer than the call is there.
+  const auto outcome = std::make_shared<Outcome>(std::move(respond));
+  queue.Add({[context] {
+               return !context->IsCancelled() &&
+                      std::chrono::system_clock::now() < context->deadline();
+             },
+             [outcome, work = std::move(work)]() mutable -> WorkQueue::Deliver {
+               using Result = std::invoke_result_t<Work&>;
+               auto result = std::make_shared<const Result>(work());
+               return [outcome, result = std::move(result)] {
+                 outcome->status = result->status();
+                 if (result->ok()) outcome->respond(**result);
+                 outcome->is_there.Notify();
+               };
+             },
+             [outcome](const absl::Status& refusal) {
+               outcome->status = refusal;
+               outcome->is_there.Notify();
+             }});
+  outcome->is_there.WaitForNotification();
+  return ToGrpcStatus(outcome->status);
 }
 
 }  // namespace ringshift

@@ -1,9 +1,6 @@
 // ringshiftd: see --help.
 #include <fcntl.h>
 #include <grpc/support/log.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,6 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/heap.h"
 #include "server/lifecycle.h"
 #include "server/log.h"
 #include "server/options.h"
@@ -99,14 +97,6 @@ void LogForGrpc(gpr_log_func_args* args) {
   if (args->severity == GPR_LOG_SEVERITY_ERROR) LogWarn("grpc", {{"error", args->message}});
 }
 
-// The memory of a ring that is gone shall be the system's again at once. glibc would keep more and
-// more of such large pieces the larger those are that it has seen.
-void GiveLargeMemoryBack() {
-#ifdef __GLIBC__
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-#endif
-}
-
 int Run(const RouterOptions& options) {
   // The signal thread uses them until the process is gone.
   static Lifecycle& lifecycle = *new Lifecycle;
@@ -118,7 +108,7 @@ int Run(const RouterOptions& options) {
   ::sigaddset(&signals, SIGHUP);
   // Before any other thread starts, so that none of them takes the signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  GiveLargeMemoryBack();
+  ReturnLargePiecesWhenFreed();
   ::signal(SIGPIPE, SIG_IGN);
   // A write beyond a limit of file sizes fails, as on a disk that is full.
   ::signal(SIGXFSZ, SIG_IGN);

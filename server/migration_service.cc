@@ -11,6 +11,7 @@
 #include "routing/topology.h"
 #include "server/calls.h"
 #include "server/migration_proto.h"
+#include "server/status.h"
 
 namespace ringshift {
 namespace {
@@ -44,23 +45,23 @@ absl::Status CheckNewName(const std::string& name) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* MigrationService::GetMigration(grpc::CallbackServerContext* context,
-                                                         const v1::GetMigrationRequest* request,
-                                                         v1::GetMigrationResponse* response) {
-  return FinishCall(context, Get(*request, *response));
+grpc::Status MigrationService::GetMigration(grpc::ServerContext* /*context*/,
+                                            const v1::GetMigrationRequest* request,
+                                            v1::GetMigrationResponse* response) {
+  return ToGrpcStatus(Get(*request, *response));
 }
 
-grpc::ServerUnaryReactor* MigrationService::ListMigrations(grpc::CallbackServerContext* context,
-                                                           const v1::ListMigrationsRequest* request,
-                                                           v1::ListMigrationsResponse* response) {
-  return FinishCall(context, List(*request, *response));
+grpc::Status MigrationService::ListMigrations(grpc::ServerContext* /*context*/,
+                                              const v1::ListMigrationsRequest* request,
+                                              v1::ListMigrationsResponse* response) {
+  return ToGrpcStatus(List(*request, *response));
 }
 
-grpc::ServerUnaryReactor* MigrationService::SetMigration(grpc::CallbackServerContext* context,
-                                                         const v1::SetMigrationRequest* request,
-                                                         v1::SetMigrationResponse* response) {
+grpc::Status MigrationService::SetMigration(grpc::ServerContext* context,
+                                            const v1::SetMigrationRequest* request,
+                                            v1::SetMigrationResponse* response) {
   absl::StatusOr<ShareChange> change = Parse(*request, context->peer());
-  if (!change.ok()) return FinishCall(context, change.status());
+  if (!change.ok()) return ToGrpcStatus(change.status());
   return QueueCall(
       changes_, context,
       [this, change = *std::move(change)] { return migrations_.SetShare(change); },
@@ -70,11 +71,11 @@ grpc::ServerUnaryReactor* MigrationService::SetMigration(grpc::CallbackServerCon
       });
 }
 
-grpc::ServerUnaryReactor* MigrationService::ListMigrationChanges(
-    grpc::CallbackServerContext* context, const v1::ListMigrationChangesRequest* request,
-    v1::ListMigrationChangesResponse* response) {
+grpc::Status MigrationService::ListMigrationChanges(grpc::ServerContext* context,
+                                                    const v1::ListMigrationChangesRequest* request,
+                                                    v1::ListMigrationChangesResponse* response) {
   absl::StatusOr<HistoryQuery> query = Parse(*request);
-  if (!query.ok()) return FinishCall(context, query.status());
+  if (!query.ok()) return ToGrpcStatus(query.status());
   const std::size_t page_size = query->limit;
   ++query->limit;  // whether there is more
   return QueueCall(
@@ -91,11 +92,11 @@ grpc::ServerUnaryReactor* MigrationService::ListMigrationChanges(
       });
 }
 
-grpc::ServerUnaryReactor* MigrationService::ForgetMigration(
-    grpc::CallbackServerContext* context, const v1::ForgetMigrationRequest* request,
-    v1::ForgetMigrationResponse* response) {
+grpc::Status MigrationService::ForgetMigration(grpc::ServerContext* context,
+                                               const v1::ForgetMigrationRequest* request,
+                                               v1::ForgetMigrationResponse* response) {
   absl::StatusOr<ForgetRequest> wanted = Parse(*request, context->peer());
-  if (!wanted.ok()) return FinishCall(context, wanted.status());
+  if (!wanted.ok()) return ToGrpcStatus(wanted.status());
   return QueueCall(
       changes_, context, [this, wanted = *std::move(wanted)] { return migrations_.Forget(wanted); },
       [response](const Migration& migration) {
@@ -103,11 +104,11 @@ grpc::ServerUnaryReactor* MigrationService::ForgetMigration(
       });
 }
 
-grpc::ServerUnaryReactor* MigrationService::RenameMigration(
-    grpc::CallbackServerContext* context, const v1::RenameMigrationRequest* request,
-    v1::RenameMigrationResponse* response) {
+grpc::Status MigrationService::RenameMigration(grpc::ServerContext* context,
+                                               const v1::RenameMigrationRequest* request,
+                                               v1::RenameMigrationResponse* response) {
   absl::StatusOr<RenameRequest> wanted = Parse(*request, context->peer());
-  if (!wanted.ok()) return FinishCall(context, wanted.status());
+  if (!wanted.ok()) return ToGrpcStatus(wanted.status());
   return QueueCall(
       changes_, context,
       [this, wanted = *std::move(wanted)]() -> absl::StatusOr<MigrationController::View> {

@@ -1,7 +1,7 @@
 // ringshift.v1.MigrationService, as its proto describes it.
 //
-// Thread safety: thread-safe. No handler waits: what needs the store is done by a WorkQueue, and
-// its call ends from there.
+// Thread safety: thread-safe. What needs the store is done by a WorkQueue, and its handler waits
+// for it.
 #ifndef RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 #define RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 
@@ -17,7 +17,7 @@
 
 namespace ringshift {
 
-class MigrationService final : public v1::MigrationService::CallbackService {
+class MigrationService final : public v1::MigrationService::Service {
  public:
   // All outlive this object. The history is read from `store` on the queue `reads`; changes are
   // made by `migrations` on the queue `changes`. The queues must have stopped before the server
@@ -30,24 +30,22 @@ class MigrationService final : public v1::MigrationService::CallbackService {
         changes_(changes),
         reads_(reads) {}
 
-  grpc::ServerUnaryReactor* GetMigration(grpc::CallbackServerContext* context,
-                                         const v1::GetMigrationRequest* request,
-                                         v1::GetMigrationResponse* response) override;
-  grpc::ServerUnaryReactor* ListMigrations(grpc::CallbackServerContext* context,
-                                           const v1::ListMigrationsRequest* request,
-                                           v1::ListMigrationsResponse* response) override;
-  grpc::ServerUnaryReactor* SetMigration(grpc::CallbackServerContext* context,
-                                         const v1::SetMigrationRequest* request,
-                                         v1::SetMigrationResponse* response) override;
-  grpc::ServerUnaryReactor* ListMigrationChanges(
-      grpc::CallbackServerContext* context, const v1::ListMigrationChangesRequest* request,
-      v1::ListMigrationChangesResponse* response) override;
-  grpc::ServerUnaryReactor* ForgetMigration(grpc::CallbackServerContext* context,
-                                            const v1::ForgetMigrationRequest* request,
-                                            v1::ForgetMigrationResponse* response) override;
-  grpc::ServerUnaryReactor* RenameMigration(grpc::CallbackServerContext* context,
-                                            const v1::RenameMigrationRequest* request,
-                                            v1::RenameMigrationResponse* response) override;
+  grpc::Status GetMigration(grpc::ServerContext* context, const v1::GetMigrationRequest* request,
+                            v1::GetMigrationResponse* response) override;
+  grpc::Status ListMigrations(grpc::ServerContext* context,
+                              const v1::ListMigrationsRequest* request,
+                              v1::ListMigrationsResponse* response) override;
+  grpc::Status SetMigration(grpc::ServerContext* context, const v1::SetMigrationRequest* request,
+                            v1::SetMigrationResponse* response) override;
+  grpc::Status ListMigrationChanges(grpc::ServerContext* context,
+                                    const v1::ListMigrationChangesRequest* request,
+                                    v1::ListMigrationChangesResponse* response) override;
+  grpc::Status ForgetMigration(grpc::ServerContext* context,
+                               const v1::ForgetMigrationRequest* request,
+                               v1::ForgetMigrationResponse* response) override;
+  grpc::Status RenameMigration(grpc::ServerContext* context,
+                               const v1::RenameMigrationRequest* request,
+                               v1::RenameMigrationResponse* response) override;
 
  private:
   absl::Status Get(const v1::GetMigrationRequest& request,

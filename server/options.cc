@@ -2,13 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <deque>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "migration/share.h"
+#include "server/byte_size.h"
 #include "server/settings.h"
 
 namespace ringshift {
@@ -82,6 +85,24 @@ absl::Status ParseLimits(const std::string& text, ReloadLimits& limits) {
   if (!percent.ok()) return percent.status();
   limits.max_moved_ratio = static_cast<double>(percent->ppm()) / Share::kMaxPpm;
   limits.max_removed_ratio = limits.max_moved_ratio;
+  return absl::OkStatus();
+}
+
+absl::Status ParseBuildMemory(const std::string& text, std::optional<std::uint64_t>& bytes) {
+  absl::StatusOr<std::uint64_t> parsed = ParseByteSize(text);
+  if (!parsed.ok()) return parsed.status();
+  bytes = *parsed;
+  return absl::OkStatus();
+}
+
+absl::Status ParseMaxCalls(const std::string& text, std::size_t& calls) {
+  constexpr std::size_t kMost = 1'000'000;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, calls);
+  if (error != std::errc() || rest != end || calls < 1 || calls > kMost) {
+    return absl::InvalidArgumentError(absl::string_view(
+        "\"" + text + "\" is not a number of calls, 1 to " + std::to_string(kMost)));
+  }
   return absl::OkStatus();
 }
 
@@ -208,6 +229,18 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
                  "a change of the topology that moves more of a data center's key space, or drops "
                  "more of its nodes, waits until it is accepted",
                  "10", [&](const std::string& text) { return ParseLimits(text, options.limits); });
+  flags.AddValue(
+      "build-memory", "BYTES",
+      "the most that the new rings of a data center may take while they are built, beside all "
+      "that serves; one that needs more is not changed; for example 8GiB (default: what the "
+      "system lets the router have)",
+      "", [&](const std::string& text) { return ParseBuildMemory(text, options.build_memory); });
+  flags.AddValue(
+      "max-concurrent-calls", "N",
+      "how many Route and RouteBatch calls may be in flight at once; more are refused with "
+      "RESOURCE_EXHAUSTED",
+      std::to_string(options.max_concurrent_calls),
+      [&](const std::string& text) { return ParseMaxCalls(text, options.max_concurrent_calls); });
   flags.AddValue("public-address", "HOST:PORT", "the port for edge services",
                  options.public_address.ToString(), [&](const std::string& text) {
                    return ParseAddress(text, options.public_address);

@@ -4,6 +4,8 @@
 #ifndef RINGSHIFT_SERVER_OPTIONS_H_
 #define RINGSHIFT_SERVER_OPTIONS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "routing/topology_change.h"
+#include "server/call_limit.h"
 #include "server/listen_address.h"
 
 namespace ringshift {
@@ -20,6 +23,8 @@ struct RouterOptions {
   std::string sqlite_path;
   bool store_must_exist = false;
   ReloadLimits limits;
+  std::optional<std::uint64_t> build_memory;  // bytes; none: what the system lets the router have
+  std::size_t max_concurrent_calls = kDefaultMaxConcurrentCalls;  // at least 1
   ListenAddress public_address{"0.0.0.0", 7400};
   ListenAddress admin_address{"127.0.0.1", 7401};
   ListenAddress http_address{"0.0.0.0", 9464};

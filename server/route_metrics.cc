@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,20 +19,38 @@ constexpr std::array<std::int64_t, 17> kBucketBounds = {
     100'000,    200'000,    500'000,    1'000'000,   2'000'000,    5'000'000,
     10'000'000, 20'000'000, 50'000'000, 100'000'000, 1'000'000'000};
 constexpr std::size_t kDurationSum = kBucketBounds.size() + 1;
+constexpr std::size_t kDurationCounters = kDurationSum + 1;  // of a method
 
-// What Route can answer beside OK.
-constexpr std::array kRouteErrors = {absl::StatusCode::kInvalidArgument,
-                                     absl::StatusCode::kNotFound, absl::StatusCode::kUnavailable};
+struct MethodName {
+  RoutingMethod method;
+  const char* name;
+};
+constexpr std::array kMethods = {MethodName{RoutingMethod::kRoute, "Route"},
+                                 MethodName{RoutingMethod::kRouteBatch, "RouteBatch"}};
 
-prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations) {
+std::size_t FirstCounter(RoutingMethod method) {
+  return static_cast<std::size_t>(method) * kDurationCounters;
+}
+
+// What a routing call can answer beside OK.
+constexpr std::array kErrors = {absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
+                                absl::StatusCode::kUnavailable};
+// What is refused unread belongs to no data center.
+constexpr std::array kOtherErrors = {
+    absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
+    absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable};
+
+prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations, const MethodName& method) {
+  const std::size_t first = FirstCounter(method.method);
   prometheus::ClientMetric metric;
   for (std::size_t i = 0; i < kBucketBounds.size(); ++i) {
-    metric.histogram.sample_count += durations.Sum(i);
+    metric.histogram.sample_count += durations.Sum(first + i);
     metric.histogram.bucket.push_back(
         {metric.histogram.sample_count, static_cast<double>(kBucketBounds[i]) / 1e9});
   }
-  metric.histogram.sample_count += durations.Sum(kBucketBounds.size());
-  metric.histogram.sample_sum = static_cast<double>(durations.Sum(kDurationSum)) / 1e9;
+  metric.histogram.sample_count += durations.Sum(first + kBucketBounds.size());
+  metric.histogram.sample_sum = static_cast<double>(durations.Sum(first + kDurationSum)) / 1e9;
+  metric.label = {{"method", method.name}};
   return metric;
 }
 
@@ -43,94 +63,92 @@ DataCenterRouteMetrics::DataCenterRouteMetrics(const DataCenter& data_center,
                                                const DataCenterRouteMetrics* previous)
     : has_v1_(data_center.v1() != nullptr),
       errors_(previous == nullptr ? std::make_shared<ShardedCounters>(kCodes) : previous->errors_) {
+  std::map<std::string_view, const PoolCounters*> before;
+  if (previous != nullptr) {
+    for (const PoolCounters& counters : previous->pools_) before[counters.name] = &counters;
+  }
   std::size_t new_counters = 0;
   for (const DataCenter::Pool& pool : data_center.pools()) {
-    PoolCounters counters;
-    if (previous != nullptr && previous->pools_.contains(pool.name)) {
-      counters = previous->pools_.at(pool.name);
+    if (const auto found = before.find(pool.name); found != before.end()) {
+      pools_.push_back(*found->second);
     } else {
-      counters.first_index = new_counters;
+      pools_.push_back({pool.name, nullptr, new_counters});
       new_counters += kVersions;
     }
-    pools_.emplace(pool.name, std::move(counters));
   }
   if (new_counters == 0) return;
   const auto block = std::make_shared<ShardedCounters>(new_counters);
-  for (auto& [name, counters] : pools_) {
+  for (PoolCounters& counters : pools_) {
     if (counters.counters == nullptr) counters.counters = block;
   }
 }
 
+const DataCenterRouteMetrics::PoolCounters* DataCenterRouteMetrics::Find(
+    std::string_view pool) const {
+  const auto found =
+      std::find_if(pools_.begin(), pools_.end(),
+                   [pool](const PoolCounters& counters) { return counters.name == pool; });
+  return found == pools_.end() ? nullptr : &*found;
+}
+
 RouteMetrics::RouteMetrics()
-    : other_(std::make_shared<const DataCenterRouteMetrics>()), durations_(kDurationSum + 1) {}
+    : other_(std::make_shared<const DataCenterRouteMetrics>()),
+      durations_(kMethods.size() * kDurationCounters) {}
 
 void RouteMetrics::Serve(const DataCenter& data_center) {
-  std::shared_ptr<const DataCenterRouteMetrics> metrics;
-  {
-    const absl::MutexLock lock(&mutex_);
-    const auto found = data_centers_.find(data_center.name());
-    if (found != data_centers_.end()) metrics = found->second;
-  }
-  metrics = std::make_shared<const DataCenterRouteMetrics>(data_center, metrics.get());
-  const absl::MutexLock lock(&mutex_);
-  data_centers_[data_center.name()].swap(metrics);
+  const std::shared_ptr<const DataCenterRouteMetrics> previous =
+      data_centers_.Find(data_center.name());
+  data_centers_.Set(data_center.name(),
+                    std::make_shared<const DataCenterRouteMetrics>(data_center, previous.get()));
 }
 
-void RouteMetrics::Drop(const std::string& data_center) {
-  const absl::MutexLock lock(&mutex_);
-  data_centers_.erase(data_center);
-}
+void RouteMetrics::Drop(const std::string& data_center) { data_centers_.Remove(data_center); }
 
-std::shared_ptr<const DataCenterRouteMetrics> RouteMetrics::Of(std::string_view data_center) const {
-  const absl::MutexLock lock(&mutex_);
-  const auto found = data_centers_.find(data_center);
-  return found == data_centers_.end() ? other_ : found->second;
-}
-
-void RouteMetrics::ObserveRoute(std::chrono::nanoseconds duration) {
+void RouteMetrics::Observe(RoutingMethod method, std::chrono::nanoseconds duration) {
   const std::int64_t nanoseconds = std::max<std::int64_t>(duration.count(), 0);
   const auto bucket = std::lower_bound(kBucketBounds.begin(), kBucketBounds.end(), nanoseconds);
-  durations_.Add(static_cast<std::size_t>(bucket - kBucketBounds.begin()), 1);
-  durations_.Add(kDurationSum, static_cast<std::uint64_t>(nanoseconds));
+  const std::size_t first = FirstCounter(method);
+  durations_.Add(first + static_cast<std::size_t>(bucket - kBucketBounds.begin()), 1);
+  durations_.Add(first + kDurationSum, static_cast<std::uint64_t>(nanoseconds));
 }
 
-std::uint64_t RouteMetrics::RouteCalls() const {
+std::uint64_t RouteMetrics::Calls() const {
   std::uint64_t calls = 0;
-  for (std::size_t bucket = 0; bucket < kDurationSum; ++bucket) calls += durations_.Sum(bucket);
+  for (const MethodName& method : kMethods) {
+    const std::size_t first = FirstCounter(method.method);
+    for (std::size_t i = 0; i < kDurationSum; ++i) calls += durations_.Sum(first + i);
+  }
   return calls;
 }
 
 void RouteMetrics::Collect(MetricFamilies& families) const {
-  DataCenters data_centers;
-  {
-    const absl::MutexLock lock(&mutex_);
-    data_centers = data_centers_;
-  }
+  ReaderMap<DataCenterRouteMetrics>::Values data_centers = data_centers_.All();
   data_centers.emplace(std::string(kOtherDataCenter), other_);
   prometheus::MetricFamily routes =
       MakeFamily(prometheus::MetricType::Counter, "ringshift_routes_total",
                  "Keys that were answered, by the ring that answered.");
-  prometheus::MetricFamily errors =
-      MakeFamily(prometheus::MetricType::Counter, "ringshift_route_errors_total",
-                 "Keys that were refused, by gRPC status code; an unknown data center is `other`.");
+  prometheus::MetricFamily errors = MakeFamily(
+      prometheus::MetricType::Counter, "ringshift_route_errors_total",
+      "Keys that were refused, by gRPC status code; `other` is an unknown data center, or "
+      "a call that was not read.");
   for (const auto& [name, metrics] : data_centers) {
-    for (const auto& [pool, counters] : metrics->pools_) {
+    for (const DataCenterRouteMetrics::PoolCounters& pool : metrics->pools_) {
       for (const RingVersion version : {RingVersion::kV1, RingVersion::kV2}) {
         if (version == RingVersion::kV1 && !metrics->has_v1_) continue;
-        const std::size_t index =
-            counters.first_index + DataCenterRouteMetrics::VersionOffset(version);
+        const std::size_t index = pool.first_index + DataCenterRouteMetrics::VersionOffset(version);
         AddCounter(routes,
                    {{"data_center", name},
-                    {"pool", pool},
+                    {"pool", pool.name},
                     {"ring_version", std::string(RingVersionName(version))}},
-                   static_cast<double>(counters.counters->Sum(index)));
+                   static_cast<double>(pool.counters->Sum(index)));
       }
     }
     for (std::size_t i = 0; i < DataCenterRouteMetrics::kCodes; ++i) {
       const auto code = static_cast<absl::StatusCode>(i);
       const std::uint64_t count = metrics->errors_->Sum(i);
-      const bool foreseen =
-          std::find(kRouteErrors.begin(), kRouteErrors.end(), code) != kRouteErrors.end();
+      const std::span<const absl::StatusCode> codes =
+          metrics == other_ ? std::span<const absl::StatusCode>(kOtherErrors) : kErrors;
+      const bool foreseen = std::find(codes.begin(), codes.end(), code) != codes.end();
       if (!foreseen && count == 0) continue;
       AddCounter(errors, {{"data_center", name}, {"code", absl::StatusCodeToString(code)}},
                  static_cast<double>(count));
@@ -139,8 +157,9 @@ void RouteMetrics::Collect(MetricFamilies& families) const {
   prometheus::MetricFamily durations =
       MakeFamily(prometheus::MetricType::Histogram, "ringshift_route_duration_seconds",
                  "Time that routing calls took within the router, without the network.");
-  durations.metric.push_back(MakeHistogram(durations_));
-  durations.metric.back().label = {{"method", "Route"}};
+  for (const MethodName& method : kMethods) {
+    durations.metric.push_back(MakeHistogram(durations_, method));
+  }
 
   families.push_back(std::move(routes));
   families.push_back(std::move(errors));

@@ -12,18 +12,17 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "ring/ring.h"
 #include "routing/data_center.h"
+#include "routing/reader_map.h"
 #include "server/metric_family.h"
+#include "server/routing_method.h"
 #include "server/sharded_counters.h"
 
 namespace ringshift {
@@ -37,14 +36,22 @@ class DataCenterRouteMetrics {
   // Goes on with the counters of `previous` (may be null).
   DataCenterRouteMetrics(const DataCenter& data_center, const DataCenterRouteMetrics* previous);
 
-  // A pool that the data center does not have is not counted: a request that was answered from an
-  // older table may name one. Cost: a few comparisons.
-  void CountRoute(std::string_view pool, RingVersion version) const {
-    const auto found = pools_.find(pool);
-    if (found == pools_.end()) return;
-    found->second.counters->Add(found->second.first_index + VersionOffset(version), 1);
+  // Keys that a pool answered. `index` is where DataCenter::pools() has it: a request that was
+  // answered from an older table may have it elsewhere, or have one that is no more, which is not
+  // counted. Cost: a comparison, and a search of all pools for such a request.
+  void CountRoutes(std::size_t index, std::string_view pool, RingVersion version,
+                   std::uint64_t keys) const {
+    const PoolCounters* found = nullptr;
+    if (index < pools_.size() && pools_[index].name == pool) {
+      found = &pools_[index];
+    } else {
+      found = Find(pool);
+    }
+    if (found != nullptr) found->counters->Add(found->first_index + VersionOffset(version), keys);
   }
-  void CountError(absl::StatusCode code) const { errors_->Add(static_cast<std::size_t>(code), 1); }
+  void CountErrors(absl::StatusCode code, std::uint64_t keys) const {
+    errors_->Add(static_cast<std::size_t>(code), keys);
+  }
 
  private:
   friend class RouteMetrics;
@@ -58,11 +65,14 @@ class DataCenterRouteMetrics {
 
   // The kVersions counters of a pool, in a block that it shares with the pools that came with it.
   struct PoolCounters {
+    std::string name;
     std::shared_ptr<ShardedCounters> counters;
     std::size_t first_index = 0;
   };
 
-  std::map<std::string, PoolCounters, std::less<>> pools_;
+  const PoolCounters* Find(std::string_view pool) const;
+
+  std::vector<PoolCounters> pools_;  // as DataCenter::pools()
   bool has_v1_ = false;
   std::shared_ptr<ShardedCounters> errors_;  // by status code
 };
@@ -78,28 +88,30 @@ class RouteMetrics {
   // The data center has none any more.
   void Drop(const std::string& data_center);
 
-  // The counters of a data center, or those of `other`. They can be counted with for as long as the
-  // caller holds them, whatever is served meanwhile.
-  std::shared_ptr<const DataCenterRouteMetrics> Of(std::string_view data_center) const;
+  using Reader = ReaderMap<DataCenterRouteMetrics>::Reader;
 
-  // How long a Route call took within the handler.
-  void ObserveRoute(std::chrono::nanoseconds duration);
+  // The counters of the data centers that are served, for a thread that counts. They can be counted
+  // with for as long as the caller holds them, whatever is served meanwhile. This outlives it.
+  std::unique_ptr<Reader> NewReader() { return data_centers_.NewReader(); }
+
+  // Of all other data centers, and of calls that were refused unread.
+  const DataCenterRouteMetrics& other() const { return *other_; }
+
+  // How long a call took from its arrival until its answer was there.
+  void Observe(RoutingMethod method, std::chrono::nanoseconds duration);
 
   // How many calls were observed so far.
-  std::uint64_t RouteCalls() const;
+  std::uint64_t Calls() const;
 
   // Appends ringshift_routes_total, ringshift_route_errors_total, ringshift_route_duration_seconds.
   // Every series that can be foreseen is there from the start, at 0.
   void Collect(MetricFamilies& families) const;
 
  private:
-  using DataCenters =
-      std::map<std::string, std::shared_ptr<const DataCenterRouteMetrics>, std::less<>>;
-
   const std::shared_ptr<const DataCenterRouteMetrics> other_;
-  mutable absl::Mutex mutex_;  // held for moments
-  DataCenters data_centers_ ABSL_GUARDED_BY(mutex_);
-  ShardedCounters durations_;  // by bucket, the last one +Inf; then the sum in nanoseconds
+  ReaderMap<DataCenterRouteMetrics> data_centers_;
+  // For each method its buckets, the last one +Inf; then the sum in nanoseconds.
+  ShardedCounters durations_;
 };
 
 }  // namespace ringshift

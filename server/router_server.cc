@@ -2,8 +2,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server_builder.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +15,7 @@
 #include <utility>
 
 #include "server/log.h"
+#include "server/table_handler.h"
 #include "server/topology_file.h"
 
 namespace ringshift {
@@ -34,10 +33,6 @@ constexpr std::chrono::seconds kSaveTopologyPause{1};
 constexpr std::chrono::seconds kCheckStorePause{5};
 // How long a look at the topology file may take when the router stops.
 constexpr std::chrono::milliseconds kMoment{500};
-
-constexpr std::chrono::milliseconds kMinPingInterval{10'000};
-constexpr int kMaxPingStrikes = 2;
-constexpr int kMaxRequestBytes = 4 << 20;
 
 const std::string kStoreScheme = "sqlite:";
 
@@ -83,37 +78,6 @@ absl::Status CheckAddresses(const RouterOptions& options) {
   return absl::OkStatus();
 }
 
-// For the services and for the server as a whole.
-void SetHealth(grpc::Server& server, const std::vector<const char*>& services, bool serving) {
-  grpc::HealthCheckServiceInterface* health = server.GetHealthCheckService();
-  health->SetServingStatus("", serving);
-  for (const char* service : services) health->SetServingStatus(service, serving);
-}
-
-// Its health is NOT_SERVING. Puts the port that it really has into `address`.
-absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
-    const std::vector<grpc::Service*>& services, ListenAddress& address) {
-  if (absl::Status free = CheckFree(address); !free.ok()) return free;
-  const std::string wanted = address.ToString();
-  grpc::ServerBuilder builder;
-  // Without it a second router on the port would silently take half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // Clients may ping as often as the common libraries let them, with calls or without; one that
-  // goes on pinging more often is sent away.
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             static_cast<int>(kMinPingInterval.count()));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
-  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || address.port <= 0) {
-    return absl::UnavailableError("cannot listen on " + wanted);
-  }
-  return server;
-}
-
 // A pipe, a terminal or the like: to read it is to take from it, and may wait for somebody.
 bool IsStream(const std::string& path) {
   std::error_code error;
@@ -129,7 +93,8 @@ absl::StatusOr<std::string> ReadWatchedFile(const std::string& path) {
 }
 
 TopologyController::Options TopologyOptions(const RouterOptions& options) {
-  return {options.topology_path, options.data_centers, options.limits, SystemWallTime};
+  return {options.topology_path, options.data_centers, options.limits, SystemWallTime,
+          MemoryBudget(options.build_memory)};
 }
 
 }  // namespace
@@ -176,7 +141,7 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
                 [this](absl::StatusOr<std::string> bytes) {
                   reload_by_file_.TakeUp(std::move(bytes));
                 }}),
-      routing_service_(lifecycle_, directory_, route_metrics_),
+      routing_service_(lifecycle_, directory_),
       migration_service_(lifecycle_, migrations_, *store_, changes_, reads_),
       topology_service_(lifecycle_, directory_, topology_, reloads_, reads_),
       status_service_(lifecycle_, SystemWallTime(), store_health_, topology_, directory_) {}
@@ -184,21 +149,25 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
 RouterServer::~RouterServer() { Stop(std::chrono::milliseconds(0)); }
 
 absl::Status RouterServer::Listen(const RouterOptions& options) {
-  grpc::EnableDefaultHealthCheckService(true);
+  grpc::EnableDefaultHealthCheckService(false);  // HealthCalls takes its place
   if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   ListenAddress public_address = options.public_address;
-  absl::StatusOr<std::unique_ptr<grpc::Server>> public_server =
-      StartGrpcServer({&routing_service_}, public_address);
+  RoutingServer::Options limits;
+  limits.max_concurrent_calls = options.max_concurrent_calls;
+  absl::StatusOr<std::unique_ptr<RoutingServer>> public_server = RoutingServer::Start(
+      public_address, limits, routing_service_,
+      [this] { return std::make_unique<TableHandler>(lifecycle_, directory_, &route_metrics_); });
   if (!public_server.ok()) return Annotate(kPublicFlag, public_server.status());
   public_server_ = *std::move(public_server);
 
   ListenAddress admin_address = options.admin_address;
-  absl::StatusOr<std::unique_ptr<grpc::Server>> admin_server =
-      StartGrpcServer({&migration_service_, &topology_service_, &status_service_}, admin_address);
+  absl::StatusOr<std::unique_ptr<AdminServer>> admin_server = AdminServer::Start(
+      admin_address, {&migration_service_, &topology_service_, &status_service_},
+      {v1::MigrationService::service_full_name(), v1::TopologyService::service_full_name(),
+       v1::StatusService::service_full_name()});
   if (!admin_server.ok()) return Annotate(kAdminFlag, admin_server.status());
   admin_server_ = *std::move(admin_server);
-  SetHealth(false);
 
   absl::StatusOr<std::unique_ptr<HttpServer>> http_server = HttpServer::Start(
       options.http_address, {[this]() -> std::optional<std::string> {
@@ -268,11 +237,11 @@ bool RouterServer::WaitUntilQuiet(std::chrono::milliseconds quiet,
   constexpr std::chrono::milliseconds kPoll{10};
   const Clock::time_point start = Clock::now();
   Clock::time_point last_call = start;
-  std::uint64_t calls = route_metrics_.RouteCalls();
+  std::uint64_t calls = route_metrics_.Calls();
   for (;;) {
     std::this_thread::sleep_for(kPoll);
     const Clock::time_point now = Clock::now();
-    if (const std::uint64_t calls_now = route_metrics_.RouteCalls(); calls_now != calls) {
+    if (const std::uint64_t calls_now = route_metrics_.Calls(); calls_now != calls) {
       calls = calls_now;
       last_call = now;
     }
@@ -303,16 +272,8 @@ bool RouterServer::Stop(std::chrono::milliseconds grace) {
 }
 
 void RouterServer::SetHealth(bool serving) {
-  if (public_server_ != nullptr) {
-    ringshift::SetHealth(*public_server_, {v1::RoutingService::service_full_name()}, serving);
-  }
-  if (admin_server_ != nullptr) {
-    ringshift::SetHealth(
-        *admin_server_,
-        {v1::MigrationService::service_full_name(), v1::TopologyService::service_full_name(),
-         v1::StatusService::service_full_name()},
-        serving);
-  }
+  if (public_server_ != nullptr) public_server_->SetHealth(serving);
+  if (admin_server_ != nullptr) admin_server_->SetHealth(serving);
 }
 
 }  // namespace ringshift

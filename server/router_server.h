@@ -11,8 +11,6 @@
 #ifndef RINGSHIFT_SERVER_ROUTER_SERVER_H_
 #define RINGSHIFT_SERVER_ROUTER_SERVER_H_
 
-#include <grpcpp/server.h>
-
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "migration/sqlite_store.h"
 #include "routing/routing_directory.h"
+#include "server/admin_server.h"
 #include "server/file_reload.h"
 #include "server/http_server.h"
 #include "server/lifecycle.h"
@@ -31,6 +30,7 @@
 #include "server/periodic_task.h"
 #include "server/queued_task.h"
 #include "server/route_metrics.h"
+#include "server/routing_server.h"
 #include "server/routing_service.h"
 #include "server/status_service.h"
 #include "server/store_health.h"
@@ -104,8 +104,8 @@ class RouterServer {
   TopologyService topology_service_;
   StatusService status_service_;
   // Last, so that they are gone before what they use. Null where they could not listen.
-  std::unique_ptr<grpc::Server> public_server_;
-  std::unique_ptr<grpc::Server> admin_server_;
+  std::unique_ptr<RoutingServer> public_server_;
+  std::unique_ptr<AdminServer> admin_server_;
   std::unique_ptr<HttpServer> http_server_;
   std::vector<std::unique_ptr<PeriodicTask>> periodic_tasks_;
 };

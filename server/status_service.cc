@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "server/calls.h"
 #include "server/migration_proto.h"
 #include "server/topology_proto.h"
 
@@ -33,9 +32,9 @@ std::uint64_t RingMemory(const DataCenter& data_center) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StatusService::GetStatus(grpc::CallbackServerContext* context,
-                                                   const v1::GetStatusRequest* /*request*/,
-                                                   v1::GetStatusResponse* response) {
+grpc::Status StatusService::GetStatus(grpc::ServerContext* /*context*/,
+                                      const v1::GetStatusRequest* /*request*/,
+                                      v1::GetStatusResponse* response) {
   response->set_version(RINGSHIFT_VERSION);
   response->set_phase(ToProto(lifecycle_.phase()));
   ringshift::ToProto(start_time_, *response->mutable_start_time());
@@ -50,7 +49,7 @@ grpc::ServerUnaryReactor* StatusService::GetStatus(grpc::CallbackServerContext* 
   std::uint64_t bytes = 0;
   for (const auto& table : tables) bytes += RingMemory(table->data_center());
   response->set_ring_memory_bytes(static_cast<std::int64_t>(bytes));
-  return FinishCall(context, absl::OkStatus());
+  return grpc::Status::OK;
 }
 
 }  // namespace ringshift

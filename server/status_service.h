@@ -13,7 +13,7 @@
 
 namespace ringshift {
 
-class StatusService final : public v1::StatusService::CallbackService {
+class StatusService final : public v1::StatusService::Service {
  public:
   // All outlive this object. `start_time` is the router's.
   StatusService(const Lifecycle& lifecycle, WallTime start_time, const StoreHealth& store,
@@ -24,9 +24,8 @@ class StatusService final : public v1::StatusService::CallbackService {
         topology_(topology),
         directory_(directory) {}
 
-  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
-                                      const v1::GetStatusRequest* request,
-                                      v1::GetStatusResponse* response) override;
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
+                         v1::GetStatusResponse* response) override;
 
  private:
   const Lifecycle& lifecycle_;

@@ -8,6 +8,7 @@
 
 #include "routing/topology_loader.h"
 #include "routing/topology_writer.h"
+#include "server/heap.h"
 #include "server/log.h"
 #include "server/topology_file.h"
 #include "server/topology_log.h"
@@ -82,9 +83,14 @@ TopologyController::TopologyController(Options options, MigrationStore& store,
       route_metrics_(route_metrics) {}
 
 absl::Status TopologyController::CheckFirstFile(const Options& options) {
-  const absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(options.path);
+  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(options.path);
   if (!loaded.ok()) return loaded.status();
-  return CheckSelected(options.data_centers, loaded->topology);
+  absl::Status selected = CheckSelected(options.data_centers, loaded->topology);
+  if (!selected.ok()) return selected;
+  std::vector<DataCenterSpec>& specs = loaded->topology.data_centers;
+  std::erase_if(specs,
+                [&](const auto& spec) { return !IsSelected(options.data_centers, spec.name); });
+  return options.memory.CheckFirstStart(specs);
 }
 
 absl::Status TopologyController::Start() {
@@ -110,6 +116,7 @@ absl::StatusOr<std::size_t> TopologyController::ServeStored() {
     if (!IsSelected(options_.data_centers, stored.data_center)) continue;
     absl::StatusOr<DataCenterSpec> spec = ParseStored(stored);
     if (!spec.ok()) return spec.status();
+    if (absl::Status fits = options_.memory.CheckRestart(*spec); !fits.ok()) return fits;
     absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(*spec);
     if (!built.ok()) return built.status();
     CountBuilds(**built, nullptr);
@@ -148,6 +155,7 @@ absl::StatusOr<std::vector<Change>> TopologyController::ReloadBytes(
   for (const std::string& name : names) {
     const DataCenterSpec* const spec = topology->Find(name);
     Change change = Take(name, spec, &options_.limits, origin);
+    if (change.outcome != Outcome::kUnchanged) ReturnFreePages();
     LogTopologyChange(change, checksum, trigger);
     if (change.outcome == Outcome::kHeld) {
       held_[name] = spec == nullptr ? std::nullopt : std::optional(*spec);
@@ -284,6 +292,7 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
         "data center \"" + spec.name + "\": stored it would have " + std::to_string(text.size()) +
         " bytes; it must have at most " + std::to_string(kMaxTopologyBytes))));
   }
+  if (absl::Status fits = options_.memory.CheckChange(spec, served); !fits.ok()) return fail(fits);
   absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(spec, served);
   if (!built.ok()) return fail(built.status());
   CountBuilds(**built, served);
@@ -362,6 +371,7 @@ absl::StatusOr<std::vector<Change>> TopologyController::Accept(
   std::vector<Change> changes;
   for (const auto& [name, spec] : accepted) {
     Change change = Take(name, spec ? &*spec : nullptr, nullptr, origin);
+    ReturnFreePages();
     LogTopologyChange(change, checksum, ReloadTrigger::kCall);
     if (change.outcome != Outcome::kFailed) held_.erase(name);
     changes.push_back(std::move(change));

@@ -1,10 +1,10 @@
 // Takes up topologies: at the start, when the file changes, when somebody asks.
 //
 // A file is taken up whole or refused whole; then each data center changes on its own, one after
-// the other, so that at most one has old and new rings in memory at a time. A data center that
-// would change more than the limits is held: it serves as it did until Accept. What is served is
-// saved in the store, so that a restart goes by the same rules, and serves what was served before
-// where the file is bad or held.
+// the other, so that at most one has old and new rings in memory at a time, and only if they fit
+// (MemoryBudget). A data center that would change more than the limits is held: it serves as it did
+// until Accept. What is served is saved in the store, so that a restart goes by the same rules, and
+// serves what was served before where the file is bad, held or too large.
 //
 // Thread safety: Start, the reloads, Accept and SavePending are thread-compatible (one thread,
 // which they keep busy for as long as rings take to build); path, status and counts may be called
@@ -33,6 +33,7 @@
 #include "routing/routing_directory.h"
 #include "routing/topology.h"
 #include "routing/topology_change.h"
+#include "server/memory_budget.h"
 #include "server/migration_controller.h"
 #include "server/route_metrics.h"
 
@@ -47,6 +48,7 @@ class TopologyController {
     std::vector<std::string> data_centers;  // those to serve; empty means all
     ReloadLimits limits;
     WallClock clock = SystemWallTime;
+    MemoryBudget memory = MemoryBudget();
   };
 
   // What a reload did, or will do once it is accepted, with a data center.
@@ -81,7 +83,7 @@ class TopologyController {
                      RoutingDirectory& directory, RouteMetrics& route_metrics);
 
   // Whether a router whose store is new could start. Errors: the file is bad, or lacks a data
-  // center.
+  // center, or its rings do not fit.
   static absl::Status CheckFirstFile(const Options& options);
 
   // Serves what the store has from before, and then reloads the file. Fails, and nothing is served,

@@ -9,6 +9,7 @@
 #include "routing/pool_balance.h"
 #include "server/calls.h"
 #include "server/migration_proto.h"
+#include "server/status.h"
 #include "server/topology_page.h"
 #include "server/topology_proto.h"
 
@@ -59,26 +60,26 @@ void Describe(const std::vector<TopologyController::Change>& changes,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* TopologyService::ListDataCenters(
-    grpc::CallbackServerContext* context, const v1::ListDataCentersRequest* request,
-    v1::ListDataCentersResponse* response) {
-  return FinishCall(context, List(*request, *response));
+grpc::Status TopologyService::ListDataCenters(grpc::ServerContext* /*context*/,
+                                              const v1::ListDataCentersRequest* request,
+                                              v1::ListDataCentersResponse* response) {
+  return ToGrpcStatus(List(*request, *response));
 }
 
-grpc::ServerUnaryReactor* TopologyService::GetTopology(grpc::CallbackServerContext* context,
-                                                       const v1::GetTopologyRequest* request,
-                                                       v1::GetTopologyResponse* response) {
-  return FinishCall(context, Get(*request, *response));
+grpc::Status TopologyService::GetTopology(grpc::ServerContext* /*context*/,
+                                          const v1::GetTopologyRequest* request,
+                                          v1::GetTopologyResponse* response) {
+  return ToGrpcStatus(Get(*request, *response));
 }
 
-grpc::ServerUnaryReactor* TopologyService::GetRingStats(grpc::CallbackServerContext* context,
-                                                        const v1::GetRingStatsRequest* request,
-                                                        v1::GetRingStatsResponse* response) {
+grpc::Status TopologyService::GetRingStats(grpc::ServerContext* context,
+                                           const v1::GetRingStatsRequest* request,
+                                           v1::GetRingStatsResponse* response) {
   absl::Status asked = lifecycle_.CheckAnswering();
   if (asked.ok()) asked = CheckDataCenterIsNamed(request->data_center());
-  if (!asked.ok()) return FinishCall(context, asked);
+  if (!asked.ok()) return ToGrpcStatus(asked);
   const auto table = directory_.Find(request->data_center());
-  if (!table.ok()) return FinishCall(context, table.status());
+  if (!table.ok()) return ToGrpcStatus(table.status());
   return QueueCall(
       reads_, context,
       [data_center = (*table)->shared_data_center()]() -> absl::StatusOr<v1::GetRingStatsResponse> {
@@ -87,12 +88,12 @@ grpc::ServerUnaryReactor* TopologyService::GetRingStats(grpc::CallbackServerCont
       [response](const v1::GetRingStatsResponse& measured) { *response = measured; });
 }
 
-grpc::ServerUnaryReactor* TopologyService::ReloadTopology(grpc::CallbackServerContext* context,
-                                                          const v1::ReloadTopologyRequest* request,
-                                                          v1::ReloadTopologyResponse* response) {
+grpc::Status TopologyService::ReloadTopology(grpc::ServerContext* context,
+                                             const v1::ReloadTopologyRequest* request,
+                                             v1::ReloadTopologyResponse* response) {
   absl::Status asked = lifecycle_.CheckAnswering();
   if (asked.ok()) asked = CheckWhoAndWhy("", request->requested_by());
-  if (!asked.ok()) return FinishCall(context, asked);
+  if (!asked.ok()) return ToGrpcStatus(asked);
   return QueueCall(
       reloads_, context,
       [this, actor = Actor(request->requested_by(), context->peer())] {
@@ -103,10 +104,10 @@ grpc::ServerUnaryReactor* TopologyService::ReloadTopology(grpc::CallbackServerCo
       });
 }
 
-grpc::ServerUnaryReactor* TopologyService::AcceptTopology(grpc::CallbackServerContext* context,
-                                                          const v1::AcceptTopologyRequest* request,
-                                                          v1::AcceptTopologyResponse* response) {
-  if (absl::Status asked = CheckAccept(*request); !asked.ok()) return FinishCall(context, asked);
+grpc::Status TopologyService::AcceptTopology(grpc::ServerContext* context,
+                                             const v1::AcceptTopologyRequest* request,
+                                             v1::AcceptTopologyResponse* response) {
+  if (absl::Status asked = CheckAccept(*request); !asked.ok()) return ToGrpcStatus(asked);
   return QueueCall(
       reloads_, context,
       [this, checksum = request->checksum(),

@@ -1,7 +1,6 @@
 // ringshift.v1.TopologyService, as its proto describes it.
 //
-// Thread safety: thread-safe. No handler waits: what takes long is done by a WorkQueue, and its
-// call ends from there.
+// Thread safety: thread-safe. What takes long is done by a WorkQueue, and its handler waits for it.
 #ifndef RINGSHIFT_SERVER_TOPOLOGY_SERVICE_H_
 #define RINGSHIFT_SERVER_TOPOLOGY_SERVICE_H_
 
@@ -18,7 +17,7 @@
 
 namespace ringshift {
 
-class TopologyService final : public v1::TopologyService::CallbackService {
+class TopologyService final : public v1::TopologyService::Service {
  public:
   // A page ends before it has more, so that a reply stays below the 4 MiB that clients take,
   // whatever the names and features of nodes are.
@@ -34,21 +33,19 @@ class TopologyService final : public v1::TopologyService::CallbackService {
         reloads_(reloads),
         reads_(reads) {}
 
-  grpc::ServerUnaryReactor* ListDataCenters(grpc::CallbackServerContext* context,
-                                            const v1::ListDataCentersRequest* request,
-                                            v1::ListDataCentersResponse* response) override;
-  grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context,
-                                        const v1::GetTopologyRequest* request,
-                                        v1::GetTopologyResponse* response) override;
-  grpc::ServerUnaryReactor* GetRingStats(grpc::CallbackServerContext* context,
-                                         const v1::GetRingStatsRequest* request,
-                                         v1::GetRingStatsResponse* response) override;
-  grpc::ServerUnaryReactor* ReloadTopology(grpc::CallbackServerContext* context,
-                                           const v1::ReloadTopologyRequest* request,
-                                           v1::ReloadTopologyResponse* response) override;
-  grpc::ServerUnaryReactor* AcceptTopology(grpc::CallbackServerContext* context,
-                                           const v1::AcceptTopologyRequest* request,
-                                           v1::AcceptTopologyResponse* response) override;
+  grpc::Status ListDataCenters(grpc::ServerContext* context,
+                               const v1::ListDataCentersRequest* request,
+                               v1::ListDataCentersResponse* response) override;
+  grpc::Status GetTopology(grpc::ServerContext* context, const v1::GetTopologyRequest* request,
+                           v1::GetTopologyResponse* response) override;
+  grpc::Status GetRingStats(grpc::ServerContext* context, const v1::GetRingStatsRequest* request,
+                            v1::GetRingStatsResponse* response) override;
+  grpc::Status ReloadTopology(grpc::ServerContext* context,
+                              const v1::ReloadTopologyRequest* request,
+                              v1::ReloadTopologyResponse* response) override;
+  grpc::Status AcceptTopology(grpc::ServerContext* context,
+                              const v1::AcceptTopologyRequest* request,
+                              v1::AcceptTopologyResponse* response) override;
 
  private:
   absl::Status List(const v1::ListDataCentersRequest& request,

@@ -1,5 +1,5 @@
-// Work that waits for the disk or takes long, done in order on a thread of the queue's own: gRPC's
-// threads, which all servers of the process share, must not do it.
+// Work that waits for the disk or takes long, done in order on a thread of the queue's own, and not
+// all at once on the threads of the calls that ask for it.
 //
 // Thread safety: thread-safe.
 #ifndef RINGSHIFT_SERVER_WORK_QUEUE_H_

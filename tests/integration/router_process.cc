@@ -6,18 +6,28 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
 namespace ringshift::testing {
 namespace {
 
+constexpr std::string_view kPublicFlag = "--public-address=";
+
 std::vector<std::string> CommandLine(const std::string& topology_path,
                                      const std::string& store_path,
-                                     const std::vector<std::string>& more_flags) {
-  std::vector<std::string> argv = {Binary("ringshiftd"),           "--topology=" + topology_path,
-                                   "--store=sqlite:" + store_path, "--public-address=127.0.0.1:0",
-                                   "--admin-address=127.0.0.1:0",  "--http-address=127.0.0.1:0"};
+                                     const std::vector<std::string>& more_flags,
+                                     std::vector<std::string> argv) {
+  const std::vector<std::string> flags = {
+      Binary("ringshiftd"), "--topology=" + topology_path, "--store=sqlite:" + store_path,
+      "--admin-address=127.0.0.1:0", "--http-address=127.0.0.1:0"};
+  argv.insert(argv.end(), flags.begin(), flags.end());
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());
+  const auto is_public = [](const std::string& flag) { return flag.starts_with(kPublicFlag); };
+  if (std::none_of(more_flags.begin(), more_flags.end(), is_public)) {
+    argv.push_back(std::string(kPublicFlag) + "127.0.0.1:0");
+  }
   return argv;
 }
 
@@ -52,8 +62,9 @@ std::string SmallTopology() {
 }
 
 RouterProcess::RouterProcess(const std::string& topology_path, const std::string& store_path,
-                             const std::vector<std::string>& more_flags)
-    : process_(CommandLine(topology_path, store_path, more_flags)) {
+                             const std::vector<std::string>& more_flags,
+                             const std::vector<std::string>& wrapper)
+    : process_(CommandLine(topology_path, store_path, more_flags, wrapper)) {
   const std::optional<std::string> line = process_.WaitForStderr("msg=\"listening\"");
   if (!line) {
     ADD_FAILURE() << "ringshiftd does not listen:\n" << process_.Stderr();

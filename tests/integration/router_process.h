@@ -25,9 +25,12 @@ std::string SmallTopology();
 
 class RouterProcess {
  public:
-  // Starts it and waits until it listens; a test failure if it does not.
+  // Starts it and waits until it listens; a test failure if it does not. Its ports are free ones,
+  // unless `more_flags` has a --public-address. `wrapper` is a command
+  // that ends by exec of its last arguments, which are the router's command line.
   RouterProcess(const std::string& topology_path, const std::string& store_path,
-                const std::vector<std::string>& more_flags = {});
+                const std::vector<std::string>& more_flags = {},
+                const std::vector<std::string>& wrapper = {});
 
   // A test failure if it does not become ready.
   void WaitUntilReady();

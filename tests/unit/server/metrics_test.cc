@@ -135,10 +135,13 @@ TEST_F(MetricsTest, EveryCountFromEveryThreadIsThere) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; ++t) {
     threads.emplace_back([this] {
+      const auto reader = routes_.NewReader();
       for (int i = 0; i < 1000; ++i) {
-        routes_.Of("ams")->CountRoute("special", RingVersion::kV2);
-        routes_.Of("ams")->CountError(absl::StatusCode::kUnavailable);
-        routes_.ObserveRoute(std::chrono::nanoseconds(1500));
+        reader->Use("ams", [](const DataCenterRouteMetrics* counters) {
+          counters->CountRoutes(1, "special", RingVersion::kV2, 1);
+          counters->CountErrors(absl::StatusCode::kUnavailable, 1);
+        });
+        routes_.Observe(RoutingMethod::kRoute, std::chrono::nanoseconds(1500));
       }
     });
   }
@@ -160,9 +163,9 @@ TEST_F(MetricsTest, EveryCountFromEveryThreadIsThere) {
 }
 
 TEST_F(MetricsTest, ADurationIsInTheBucketWhoseBoundItEquals) {
-  routes_.ObserveRoute(std::chrono::nanoseconds(0));
-  routes_.ObserveRoute(std::chrono::microseconds(1));
-  routes_.ObserveRoute(std::chrono::hours(1));
+  routes_.Observe(RoutingMethod::kRoute, std::chrono::nanoseconds(0));
+  routes_.Observe(RoutingMethod::kRoute, std::chrono::microseconds(1));
+  routes_.Observe(RoutingMethod::kRoute, std::chrono::hours(1));
   const std::string bucket = "ringshift_route_duration_seconds_bucket{method=\"Route\",le=";
   EXPECT_THAT(metrics_.ToText(),
               AllOf(HasSubstr(bucket + "\"1e-06\"} 2\n"), HasSubstr(bucket + "\"1\"} 2\n"),
@@ -190,7 +193,8 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
 TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
   const std::size_t before = metrics_.Collect()[1].metric.size();
   for (int i = 0; i < 1000; ++i) {
-    routes_.Of("nowhere-" + std::to_string(i))->CountError(absl::StatusCode::kNotFound);
+    ASSERT_EQ(routes_.NewReader()->Find("nowhere-" + std::to_string(i)), nullptr);
+    routes_.other().CountErrors(absl::StatusCode::kNotFound, 1);
   }
   EXPECT_EQ(metrics_.Collect()[1].metric.size(), before);
   EXPECT_THAT(
@@ -201,7 +205,7 @@ TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {
 TEST_F(MetricsTest, AnUnforeseenCodeAppearsOnceItHappened) {
   Start();
   EXPECT_THAT(metrics_.ToText(), Not(HasSubstr("INTERNAL")));
-  routes_.Of("ams")->CountError(absl::StatusCode::kInternal);
+  routes_.NewReader()->Find("ams")->CountErrors(absl::StatusCode::kInternal, 1);
   EXPECT_THAT(metrics_.ToText(),
               HasSubstr("ringshift_route_errors_total{data_center=\"ams\",code=\"INTERNAL\"} 1\n"));
 }

@@ -64,13 +64,16 @@ TEST(OptionsTest, TopologyAndStoreSuffice) {
   EXPECT_FALSE(options.store_must_exist);
   EXPECT_EQ(options.limits.max_moved_ratio, 0.1);
   EXPECT_EQ(options.limits.max_removed_ratio, 0.1);
+  EXPECT_EQ(options.build_memory, std::nullopt);
+  EXPECT_EQ(options.max_concurrent_calls, 4096u);
 }
 
 TEST(OptionsTest, EveryFlagIsTaken) {
-  const RouterOptions options = ParseGood(
-      {"--topology", "t", "--store", "sqlite:s", "--public-address=[::1]:0",
-       "--admin-address=localhost:1", "--http-address=10.0.0.1:65535", "--data-centers=ams,fra",
-       "--no-reflection", "--store-must-exist", "--max-reload-churn=2.5%"});
+  const RouterOptions options =
+      ParseGood({"--topology", "t", "--store", "sqlite:s", "--public-address=[::1]:0",
+                 "--admin-address=localhost:1", "--http-address=10.0.0.1:65535",
+                 "--data-centers=ams,fra", "--no-reflection", "--store-must-exist",
+                 "--max-reload-churn=2.5%", "--build-memory=8GiB", "--max-concurrent-calls=1"});
   EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
   EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
   EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
@@ -79,6 +82,8 @@ TEST(OptionsTest, EveryFlagIsTaken) {
   EXPECT_TRUE(options.store_must_exist);
   EXPECT_EQ(options.limits.max_moved_ratio, 0.025);
   EXPECT_EQ(options.limits.max_removed_ratio, 0.025);
+  EXPECT_EQ(options.build_memory, std::uint64_t{8} << 30);
+  EXPECT_EQ(options.max_concurrent_calls, 1u);
 }
 
 TEST(OptionsTest, EveryFlagIsTakenFromTheEnvironmentToo) {
@@ -86,6 +91,8 @@ TEST(OptionsTest, EveryFlagIsTakenFromTheEnvironmentToo) {
                                                {"RINGSHIFTD_STORE", "sqlite:s"},
                                                {"RINGSHIFTD_STORE_MUST_EXIST", "true"},
                                                {"RINGSHIFTD_MAX_RELOAD_CHURN", "0"},
+                                               {"RINGSHIFTD_BUILD_MEMORY", "512MiB"},
+                                               {"RINGSHIFTD_MAX_CONCURRENT_CALLS", "1000000"},
                                                {"RINGSHIFTD_PUBLIC_ADDRESS", "[::1]:0"},
                                                {"RINGSHIFTD_ADMIN_ADDRESS", "localhost:1"},
                                                {"RINGSHIFTD_HTTP_ADDRESS", "10.0.0.1:65535"},
@@ -95,7 +102,9 @@ TEST(OptionsTest, EveryFlagIsTakenFromTheEnvironmentToo) {
   EXPECT_EQ(options.topology_path, "t");
   EXPECT_EQ(options.sqlite_path, "s");
   EXPECT_TRUE(options.store_must_exist);
+  EXPECT_EQ(options.max_concurrent_calls, 1'000'000u);
   EXPECT_EQ(options.limits.max_moved_ratio, 0);
+  EXPECT_EQ(options.build_memory, 512u << 20);
   EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
   EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
   EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
@@ -116,14 +125,16 @@ class ConfigFileTest : public ::testing::Test {
 };
 
 TEST_F(ConfigFileTest, EveryFlagIsTakenFromAFileToo) {
-  const RouterOptions options = ParseGood(
-      {Config("topology=t\nstore=sqlite:s\nstore-must-exist=true\nmax-reload-churn=100\n"
-              "public-address=[::1]:0\nadmin-address=localhost:1\nhttp-address=10.0.0.1:65535\n"
-              "data-centers=ams,fra\nno-reflection=true\n")});
+  const RouterOptions options =
+      ParseGood({Config("topology=t\nstore=sqlite:s\nstore-must-exist=true\nmax-reload-churn=100\n"
+                        "build-memory=1000000\npublic-address=[::1]:0\nadmin-address=localhost:"
+                        "1\nhttp-address=10.0.0.1:65535\n"
+                        "data-centers=ams,fra\nno-reflection=true\n")});
   EXPECT_EQ(options.topology_path, "t");
   EXPECT_EQ(options.sqlite_path, "s");
   EXPECT_TRUE(options.store_must_exist);
   EXPECT_EQ(options.limits.max_moved_ratio, 1);
+  EXPECT_EQ(options.build_memory, 1'000'000u);
   EXPECT_EQ(options.public_address.ToString(), "[::1]:0");
   EXPECT_EQ(options.admin_address.ToString(), "localhost:1");
   EXPECT_EQ(options.http_address.ToString(), "10.0.0.1:65535");
@@ -173,6 +184,8 @@ TEST_F(ConfigFileTest, ARefusalSaysWhereTheSettingIs) {
               HasSubstr("RINGSHIFTD_MAX_RELOAD_CHURN: percentage \"10.00001\""));
   EXPECT_THAT(Refusal({Config(good), "--max-reload-churn=101"}),
               HasSubstr("--max-reload-churn: percentage \"101\""));
+  EXPECT_THAT(Refusal({Config(good), "--build-memory=8G"}),
+              HasSubstr("--build-memory: \"8G\" is not a number of bytes"));
   EXPECT_THAT(Refusal({Config(good), "--store-must-exist=maybe"}),
               AllOf(HasSubstr("--store-must-exist"), HasSubstr("maybe")));
   EXPECT_THAT(Refusal({Config(good), "--data-centers=ams,,fra"}),
@@ -238,6 +251,15 @@ TEST(OptionsTest, HelpAndVersionEndWell) {
   ASSERT_TRUE(std::holds_alternative<EarlyExit>(version));
   EXPECT_EQ(std::get<EarlyExit>(version).exit_code, 0);
   EXPECT_THAT(std::get<EarlyExit>(version).text, HasSubstr("ringshiftd 0."));
+}
+
+TEST(OptionsTest, ANumberOfCallsThatIsNoneIsRefusedWithItsRange) {
+  for (const std::string text :
+       {"0", "-1", "1000001", "many", "1e3", "1.5", "99999999999999999999", " 1"}) {
+    const std::string flag = "--max-concurrent-calls=" + text;
+    EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", flag.c_str()}),
+                AllOf(HasSubstr("--max-concurrent-calls"), HasSubstr("1 to 1000000")));
+  }
 }
 
 TEST(ListenAddressTest, AnythingButHostAndPortIsRefused) {

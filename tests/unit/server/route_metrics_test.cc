@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -28,7 +29,11 @@ class RouteMetricsTest : public ::testing::Test {
   void Serve(const std::string& name, const std::vector<std::string>& pools, bool has_v1 = true) {
     DataCenterSpec spec = SmallDataCenter(name, has_v1);
     spec.pools.clear();
-    for (const std::string& pool : pools) spec.pools.push_back({pool, {"special"}});
+    pools_[name] = {std::string(kDefaultPool)};
+    for (const std::string& pool : pools) {
+      spec.pools.push_back({pool, {"special"}});
+      pools_[name].push_back(pool);
+    }
     metrics_.Serve(*Built(spec));
   }
 
@@ -55,22 +60,34 @@ class RouteMetricsTest : public ::testing::Test {
     return errors;
   }
 
+  // A key of the pool, as a thread that knows the pools of today counts it.
+  void CountRoute(const std::string& name, const std::string& pool, RingVersion version) {
+    reader_->Use(name, [&](const DataCenterRouteMetrics* counters) {
+      ASSERT_NE(counters, nullptr);
+      const std::vector<std::string>& pools = pools_.at(name);
+      const auto index = std::find(pools.begin(), pools.end(), pool) - pools.begin();
+      counters->CountRoutes(static_cast<std::size_t>(index), pool, version, 1);
+    });
+  }
+
   RouteMetrics metrics_;
+  std::unique_ptr<RouteMetrics::Reader> reader_ = metrics_.NewReader();
+  std::map<std::string, std::vector<std::string>> pools_;  // that Serve was told
 };
 
 TEST_F(RouteMetricsTest, TheCountsOfWhatStaysGoOn) {
   Serve("ams", {"a", "b"});
-  metrics_.Of("ams")->CountRoute("a", RingVersion::kV1);
-  metrics_.Of("ams")->CountRoute("b", RingVersion::kV2);
-  metrics_.Of("ams")->CountRoute("default", RingVersion::kV1);
-  metrics_.Of("ams")->CountError(absl::StatusCode::kUnavailable);
+  CountRoute("ams", "a", RingVersion::kV1);
+  CountRoute("ams", "b", RingVersion::kV2);
+  CountRoute("ams", "default", RingVersion::kV1);
+  reader_->Find("ams")->CountErrors(absl::StatusCode::kUnavailable, 1);
   Serve("ams", {"c", "b"});
   EXPECT_THAT(Routes(), ElementsAre(Pair("ams/b/v1", 0), Pair("ams/b/v2", 1), Pair("ams/c/v1", 0),
                                     Pair("ams/c/v2", 0), Pair("ams/default/v1", 1),
                                     Pair("ams/default/v2", 0)));
   EXPECT_THAT(Errors(), Contains(Pair("ams/UNAVAILABLE", 1)));
-  metrics_.Of("ams")->CountRoute("b", RingVersion::kV2);
-  metrics_.Of("ams")->CountRoute("c", RingVersion::kV2);
+  CountRoute("ams", "b", RingVersion::kV2);
+  CountRoute("ams", "c", RingVersion::kV2);
   EXPECT_THAT(Routes(), Contains(Pair("ams/b/v2", 2)));
   EXPECT_THAT(Routes(), Contains(Pair("ams/c/v2", 1)));
   EXPECT_THAT(Routes(), Contains(Pair("ams/default/v1", 1)));
@@ -89,25 +106,43 @@ TEST_F(RouteMetricsTest, ADataCenterThatIsDroppedHasNoSeriesAnyMore) {
   metrics_.Drop("nowhere");
   EXPECT_THAT(Routes(), ElementsAre(Pair("fra/default/v1", 0), Pair("fra/default/v2", 0)));
   EXPECT_THAT(Errors(), Not(Contains(Pair("ams/NOT_FOUND", 0))));
-  metrics_.Of("ams")->CountError(absl::StatusCode::kNotFound);
-  EXPECT_THAT(Errors(), Contains(Pair("other/NOT_FOUND", 1)));
+  EXPECT_EQ(reader_->Find("ams"), nullptr);
 }
 
 // A call goes on with the counters that it took, and with the table that it took.
 TEST_F(RouteMetricsTest, ACallThatIsOlderThanAReloadIsStillCounted) {
   Serve("ams", {"a", "b"});
-  const std::shared_ptr<const DataCenterRouteMetrics> before = metrics_.Of("ams");
+  const std::shared_ptr<const DataCenterRouteMetrics> before = reader_->Find("ams");
   Serve("ams", {"b"});
-  before->CountRoute("a", RingVersion::kV1);
-  before->CountRoute("b", RingVersion::kV1);
-  before->CountError(absl::StatusCode::kUnavailable);
-  const std::shared_ptr<const DataCenterRouteMetrics> after = metrics_.Of("ams");
-  after->CountRoute("a", RingVersion::kV1);  // gone
-  EXPECT_THAT(Routes(), ElementsAre(Pair("ams/b/v1", 1), Pair("ams/b/v2", 0),
+  before->CountRoutes(1, "a", RingVersion::kV1, 1);
+  before->CountRoutes(2, "b", RingVersion::kV1, 1);
+  before->CountErrors(absl::StatusCode::kUnavailable, 1);
+  const std::shared_ptr<const DataCenterRouteMetrics> after = reader_->Find("ams");
+  after->CountRoutes(1, "a", RingVersion::kV1, 1);  // gone, and another one in its place
+  after->CountRoutes(2, "b", RingVersion::kV1, 1);  // elsewhere now
+  EXPECT_THAT(Routes(), ElementsAre(Pair("ams/b/v1", 2), Pair("ams/b/v2", 0),
                                     Pair("ams/default/v1", 0), Pair("ams/default/v2", 0)));
   EXPECT_THAT(Errors(), Contains(Pair("ams/UNAVAILABLE", 1)));
   metrics_.Drop("ams");
-  before->CountRoute("b", RingVersion::kV1);
+  before->CountRoutes(2, "b", RingVersion::kV1, 1);
+}
+
+TEST_F(RouteMetricsTest, ABatchCountsItsKeys) {
+  Serve("ams", {"a"});
+  reader_->Find("ams")->CountRoutes(1, "a", RingVersion::kV1, 700);
+  reader_->Find("ams")->CountRoutes(1, "a", RingVersion::kV2, 300);
+  reader_->Find("ams")->CountErrors(absl::StatusCode::kInvalidArgument, 1000);
+  EXPECT_THAT(Routes(), Contains(Pair("ams/a/v1", 700)));
+  EXPECT_THAT(Routes(), Contains(Pair("ams/a/v2", 300)));
+  EXPECT_THAT(Errors(), Contains(Pair("ams/INVALID_ARGUMENT", 1000)));
+}
+
+TEST_F(RouteMetricsTest, WhatWasNotReadBelongsToNoDataCenter) {
+  Serve("ams", {});
+  EXPECT_THAT(Errors(), Contains(Pair("other/RESOURCE_EXHAUSTED", 0)));
+  EXPECT_THAT(Errors(), Not(Contains(Pair("ams/RESOURCE_EXHAUSTED", 0))));
+  metrics_.other().CountErrors(absl::StatusCode::kResourceExhausted, 1);
+  EXPECT_THAT(Errors(), Contains(Pair("other/RESOURCE_EXHAUSTED", 1)));
 }
 
 TEST_F(RouteMetricsTest, NoCountIsLostWhileDataCentersAreServedAnew) {
@@ -116,7 +151,12 @@ TEST_F(RouteMetricsTest, NoCountIsLostWhileDataCentersAreServedAnew) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this] {
-      for (int i = 0; i < kCounts; ++i) metrics_.Of("ams")->CountRoute("a", RingVersion::kV2);
+      const auto reader = metrics_.NewReader();
+      for (int i = 0; i < kCounts; ++i) {
+        reader->Use("ams", [](const DataCenterRouteMetrics* counters) {
+          counters->CountRoutes(1, "a", RingVersion::kV2, 1);
+        });
+      }
     });
   }
   double last = 0;

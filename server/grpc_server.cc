@@ -1,0 +1,51 @@
+#include "server/grpc_server.h"
+
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include <chrono>
+#include <string>
+
+namespace ringshift {
+namespace {
+
+// Clients may ping as often as the common libraries let them, with calls or without; one that goes
+// on pinging more often is sent away.
+constexpr std::chrono::milliseconds kMinPingInterval{10'000};
+constexpr int kMaxPingStrikes = 2;
+
+// Each call that is not on a completion queue has a thread. Those of the admin port mostly wait in
+// the WorkQueues, which take fewer; ExplainRoute works. What comes beyond is refused with
+// RESOURCE_EXHAUSTED.
+constexpr int kMaxHandlerThreads = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
+    const std::vector<grpc::Service*>& services, HealthCalls& health, ListenAddress& address,
+    const std::function<void(grpc::ServerBuilder&)>& configure) {
+  if (absl::Status free = CheckFree(address); !free.ok()) return free;
+  const std::string wanted = address.ToString();
+  grpc::ServerBuilder builder;
+  // Without it a second router on the port would silently take half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(kMinPingInterval.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  builder.RegisterAsyncGenericService(&health.service());
+  grpc::ResourceQuota quota;
+  quota.SetMaxThreads(kMaxHandlerThreads);
+  builder.SetResourceQuota(quota);
+  configure(builder);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || address.port <= 0) {
+    return absl::UnavailableError("cannot listen on " + wanted);
+  }
+  return server;
+}
+
+}  // namespace ringshift

@@ -1,0 +1,270 @@
+#include "server/routing_queue.h"
+
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "server/status.h"
+
+namespace ringshift {
+namespace {
+
+// Calls that gRPC can hand over while the thread is busy; more wait in gRPC until their turn comes.
+constexpr int kExpectedRoutes = 64;
+constexpr int kExpectedBatches = 4;
+
+// With fewer calls in flight a Route is answered as soon as it is seen. With more there is a
+// backlog: then the queue first takes in what has come, so that the limit sees all of it.
+constexpr std::size_t kBacklog = 64;
+
+// A turn: so many events, each a call that came or an answer that was sent, then so many answers to
+// Route calls that wait, and a slice of a batch. That is three answers to four calls that come, so
+// that in an overload the backlog grows to the limit, and most of the work still goes into answers.
+constexpr int kEventsATurn = 32;
+constexpr int kAnswersATurn = 12;
+
+// Requests of batches that wait or are under way in a queue: 16 of the largest ones. What comes
+// beyond is refused, whatever the limit of calls.
+constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
+
+// Messages keep the memory of all that they ever held: after so much they begin anew. A key takes
+// its bytes and a string.
+constexpr std::size_t kMaxBytesHeld = std::size_t{16} << 20;
+constexpr std::size_t kBytesAKey = sizeof(std::string) + sizeof(void*);
+
+constexpr std::size_t kMaxSpareCalls = 256;
+
+gpr_timespec AtOnce() { return ::gpr_inf_past(GPR_CLOCK_MONOTONIC); }
+
+}  // namespace
+
+struct RoutingQueue::Call final : Completion {
+  explicit Call(RoutingQueue& q) : queue(q) {}
+  void OnEvent(bool ok) override { queue.OnEvent(*this, ok); }
+
+  RoutingQueue& queue;
+  RoutingMethod method = RoutingMethod::kRoute;
+  bool has_come = false;
+  bool has_permit = false;
+  RoutingHandler::Time arrival;
+  std::size_t request_bytes = 0;
+  grpc::ByteBuffer request;
+  std::optional<grpc::ServerContext> context;
+  std::optional<grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>> writer;
+};
+
+RoutingQueue::RoutingQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue,
+                           RoutingService& service, std::unique_ptr<RoutingHandler> handler,
+                           CallLimit& limit, HealthCalls* health)
+    : queue_(std::move(queue)),
+      service_(service),
+      handler_(std::move(handler)),
+      permits_(limit),
+      health_(health) {}
+
+RoutingQueue::~RoutingQueue() { Stop(); }
+
+void RoutingQueue::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void RoutingQueue::Stop() {
+  if (!thread_.joinable()) return;
+  stop_alarm_.Set(queue_.get(), AtOnce(), static_cast<Completion*>(&stop_));
+  thread_.join();
+}
+
+// Of calls that wait, the server has cancelled what nobody was left to answer.
+void RoutingQueue::StopEvent::OnEvent(bool /*ok*/) {
+  queue_.is_stopped_ = true;
+  for (std::deque<Call*>* calls : {&queue_.waiting_, &queue_.batches_}) {
+    for (Call* call : *calls) queue_.Recycle(*call);
+    calls->clear();
+  }
+  if (queue_.health_ != nullptr) queue_.health_->Stop();
+  queue_.queue_->Shutdown();
+}
+
+void RoutingQueue::Run() {
+  if (health_ != nullptr) health_->Start(*queue_);
+  for (int i = 0; i < kExpectedRoutes; ++i) Expect(RoutingMethod::kRoute);
+  for (int i = 0; i < kExpectedBatches; ++i) Expect(RoutingMethod::kRouteBatch);
+  while (TakeEvents()) DoWork();
+}
+
+bool RoutingQueue::TakeEvents() {
+  void* tag = nullptr;
+  bool ok = false;
+  for (int i = 0; i < kEventsATurn; ++i) {
+    if (waiting_.empty() && batches_.empty()) {
+      if (!queue_->Next(&tag, &ok)) return false;
+    } else {
+      switch (queue_->AsyncNext(&tag, &ok, AtOnce())) {
+        case grpc::CompletionQueue::SHUTDOWN:
+          return false;
+        case grpc::CompletionQueue::TIMEOUT:
+          return true;
+        case grpc::CompletionQueue::GOT_EVENT:
+          break;
+      }
+    }
+    static_cast<Completion*>(tag)->OnEvent(ok);
+  }
+  // As long as there are events gRPC does not look at the network. But other calls wait there, and
+  // those of the admin port.
+  nothing_.AsyncNext(&tag, &ok, AtOnce());
+  return true;
+}
+
+void RoutingQueue::OnEvent(Call& call, bool ok) {
+  if (!call.has_come && ok && !is_stopped_) return OnArrival(call);
+  if (call.has_permit) {
+    permits_.Release();
+    --in_flight_;
+  }
+  Recycle(call);
+}
+
+void RoutingQueue::DoWork() {
+  for (int i = 0; i < kAnswersATurn && !waiting_.empty(); ++i) {
+    Call& call = *waiting_.front();
+    waiting_.pop_front();
+    AnswerRoute(call);
+  }
+  if (!batches_.empty()) ContinueBatch();
+}
+
+void RoutingQueue::Expect(RoutingMethod method) {
+  std::unique_ptr<Call> spare;
+  if (spare_calls_.empty()) {
+    spare = std::make_unique<Call>(*this);
+  } else {
+    spare = std::move(spare_calls_.back());
+    spare_calls_.pop_back();
+  }
+  Call* const call = spare.release();  // until Recycle
+  call->method = method;
+  call->has_come = false;
+  call->has_permit = false;
+  call->context.emplace();
+  call->writer.emplace(&*call->context);
+  Completion* const tag = call;
+  if (method == RoutingMethod::kRoute) {
+    service_.RequestRoute(&*call->context, &call->request, &*call->writer, queue_.get(),
+                          queue_.get(), tag);
+  } else {
+    service_.RequestRouteBatch(&*call->context, &call->request, &*call->writer, queue_.get(),
+                               queue_.get(), tag);
+  }
+}
+
+void RoutingQueue::OnArrival(Call& call) {
+  call.has_come = true;
+  call.arrival = std::chrono::steady_clock::now();
+  call.request_bytes = call.request.Length();
+  Expect(call.method);
+
+  const bool is_batch = call.method == RoutingMethod::kRouteBatch;
+  if (is_batch && batch_bytes_ + call.request_bytes > kMaxBatchBytes) {
+    return Refuse(call, absl::ResourceExhaustedError("the router has too many batches in hand; "
+                                                     "wait a little, or ask another one"));
+  }
+  if (!permits_.TryAcquire()) {
+    return Refuse(call, absl::ResourceExhaustedError("the router has too many calls in hand; wait "
+                                                     "a little, or ask another one"));
+  }
+  call.has_permit = true;
+  ++in_flight_;
+  if (is_batch) {
+    batch_bytes_ += call.request_bytes;
+    batches_.push_back(&call);
+  } else if (in_flight_ <= kBacklog && waiting_.empty()) {
+    AnswerRoute(call);
+  } else {
+    waiting_.push_back(&call);
+  }
+}
+
+void RoutingQueue::AnswerRoute(Call& call) {
+  if (!Read(call, route_request_, route_response_)) return;
+  const absl::Status status = handler_->Route(route_request_, call.arrival, route_response_);
+  Send(call, status, route_response_);
+}
+
+void RoutingQueue::ContinueBatch() {
+  Call& call = *batches_.front();
+  const auto end = [&] {
+    batches_.pop_front();
+    batch_bytes_ -= call.request_bytes;
+    is_batch_started_ = false;
+    bytes_held_ +=
+        call.request_bytes + kBytesAKey * static_cast<std::size_t>(batch_request_.keys_size());
+    if (bytes_held_ > kMaxBytesHeld) {
+      batch_request_ = v1::RouteBatchRequest();
+      batch_response_ = v1::RouteBatchResponse();
+      bytes_held_ = 0;
+    }
+  };
+  if (!is_batch_started_) {
+    if (call.context->deadline() < std::chrono::system_clock::now()) {
+      Refuse(call, absl::DeadlineExceededError("the batch waited until its deadline was over"));
+      return end();
+    }
+    if (!Read(call, batch_request_, batch_response_)) return end();
+    handler_->StartBatch(batch_request_, call.arrival, batch_response_);
+    is_batch_started_ = true;
+  }
+  if (const std::optional<absl::Status> status = handler_->ContinueBatch()) {
+    Send(call, *status, batch_response_);
+    end();
+  }
+}
+
+template <typename Request, typename Response>
+bool RoutingQueue::Read(Call& call, Request& request, Response& response) {
+  response.Clear();
+  bool is_read = false;
+  {
+    grpc::ProtoBufferReader reader(&call.request);
+    is_read = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
+  }
+  call.request.Clear();
+  if (is_read) return true;
+  Refuse(call, absl::InvalidArgumentError(absl::string_view("the bytes of the request are no " +
+                                                            std::string(request.GetTypeName()))));
+  return false;
+}
+
+template <typename Response>
+void RoutingQueue::Send(Call& call, const absl::Status& status, const Response& response) {
+  Completion* const tag = &call;
+  grpc::Status sent = ToGrpcStatus(status);
+  grpc::ByteBuffer bytes;
+  bool own_buffer = false;
+  if (sent.ok()) {
+    sent = grpc::SerializationTraits<Response>::Serialize(response, &bytes, &own_buffer);
+  }
+  if (sent.ok()) {
+    call.writer->Finish(bytes, sent, tag);
+  } else {
+    call.writer->FinishWithError(sent, tag);
+  }
+}
+
+void RoutingQueue::Refuse(Call& call, const absl::Status& status) {
+  call.request.Clear();
+  handler_->CountRefused(call.method, call.arrival, status.code());
+  call.writer->FinishWithError(ToGrpcStatus(status), static_cast<Completion*>(&call));
+}
+
+void RoutingQueue::Recycle(Call& call) {
+  std::unique_ptr<Call> spare(&call);
+  spare->writer.reset();
+  spare->context.reset();
+  spare->request.Clear();
+  if (spare_calls_.size() < kMaxSpareCalls) spare_calls_.push_back(std::move(spare));
+}
+
+}  // namespace ringshift

@@ -1,0 +1,112 @@
+// One completion queue with the thread that serves it: takes Route and RouteBatch calls, has its
+// handler answer them, and refuses what is too much.
+//
+// Route is answered at once. Of the batches one at a time is under way, in the order in which they
+// came; between its slices the queue takes other calls, so that those beside a long batch keep
+// their latency. Where calls come faster than they are answered they wait in the queue, up to the
+// limit, and what comes beyond is refused with RESOURCE_EXHAUSTED.
+//
+// The objects of calls are used again, and so are the messages, of which a queue needs one each.
+//
+// Thread safety: Start and Stop are called by one thread.
+#ifndef RINGSHIFT_SERVER_ROUTING_QUEUE_H_
+#define RINGSHIFT_SERVER_ROUTING_QUEUE_H_
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_unary_call.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ringshift/v1/routing.pb.h"
+#include "server/call_limit.h"
+#include "server/completion.h"
+#include "server/health_calls.h"
+#include "server/routing_handler.h"
+#include "server/routing_service.h"
+
+namespace ringshift {
+
+class RoutingQueue {
+ public:
+  // `queue` is one of the server that `service` is registered with. `health`, which may be null, is
+  // served too. What is not owned outlives this object.
+  RoutingQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, RoutingService& service,
+               std::unique_ptr<RoutingHandler> handler, CallLimit& limit, HealthCalls* health);
+  ~RoutingQueue();
+
+  // Begins to take calls. REQUIRES: the server has started.
+  void Start();
+
+  // Ends the thread. REQUIRES: it was not started, or the server was shut down.
+  void Stop();
+
+ private:
+  struct Call;
+
+  class StopEvent final : public Completion {
+   public:
+    explicit StopEvent(RoutingQueue& queue) : queue_(queue) {}
+    void OnEvent(bool ok) override;
+
+   private:
+    RoutingQueue& queue_;
+  };
+
+  void Run();
+  // False when the queue is at its end.
+  bool TakeEvents();
+  void OnEvent(Call& call, bool ok);
+  void DoWork();
+
+  // Has the next call of this method come.
+  void Expect(RoutingMethod method);
+  void OnArrival(Call& call);
+  void AnswerRoute(Call& call);
+  void ContinueBatch();
+
+  // Reads the request, and empties `response`. False if the call was refused.
+  template <typename Request, typename Response>
+  bool Read(Call& call, Request& request, Response& response);
+  template <typename Response>
+  void Send(Call& call, const absl::Status& status, const Response& response);
+  void Refuse(Call& call, const absl::Status& status);
+  void Recycle(Call& call);
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  RoutingService& service_;
+  const std::unique_ptr<RoutingHandler> handler_;
+  CallLimit::Share permits_;
+  HealthCalls* const health_;
+  grpc::CompletionQueue nothing_;  // empty: to look at it is to look at the network
+  std::thread thread_;
+  StopEvent stop_{*this};
+  grpc::Alarm stop_alarm_;
+
+  // What follows is the thread's own.
+  bool is_stopped_ = false;      // nothing may be begun in the queue
+  std::size_t in_flight_ = 0;    // calls that have a permit
+  std::size_t batch_bytes_ = 0;  // of the requests in batches_
+  std::deque<Call*> waiting_;    // Route calls
+  std::deque<Call*> batches_;    // the first one is under way if is_batch_started_
+  bool is_batch_started_ = false;
+  std::vector<std::unique_ptr<Call>> spare_calls_;
+
+  v1::RouteRequest route_request_;
+  v1::RouteResponse route_response_;
+  v1::RouteBatchRequest batch_request_;
+  v1::RouteBatchResponse batch_response_;
+  std::size_t bytes_held_ = 0;  // by batch_request_ since it was new
+};
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_SERVER_ROUTING_QUEUE_H_
