@@ -1,0 +1,238 @@
+// The harness: that its figures are those of right answers, and that every step of a suite works.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/table_handler.h"
+#include "tests/bench/bench_server.h"
+#include "tests/bench/figures.h"
+#include "tests/bench/in_process.h"
+#include "tests/bench/load.h"
+#include "tests/bench/pairs.h"
+#include "tests/bench/questions.h"
+#include "tests/bench/workload.h"
+#include "tests/integration/process.h"
+#include "tests/testing/status_matchers.h"
+
+namespace ringshift::bench {
+namespace {
+
+using ::ringshift::testing::Binary;
+using ::ringshift::testing::Completed;
+using ::ringshift::testing::IsOk;
+using ::ringshift::testing::StatusIs;
+using ::ringshift::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kKeys = 2'000;
+constexpr std::size_t kBatchKeys = 1'000;
+
+// The router's handler, but for key 777 of the workload: its answers are another key's.
+class LyingHandler final : public RoutingHandler {
+ public:
+  explicit LyingHandler(BenchServer::Parts& parts)
+      : truth_(parts.lifecycle, parts.directory, &parts.metrics) {}
+
+  absl::Status Route(const v1::RouteRequest& request, Time arrival,
+                     v1::RouteResponse& response) override {
+    const absl::Status status = truth_.Route(request, arrival, response);
+    if (request.key() == MakeKey(777)) response.mutable_owner()->set_name("cache-99");
+    return status;
+  }
+  void StartBatch(const v1::RouteBatchRequest& request, Time arrival,
+                  v1::RouteBatchResponse& response) override {
+    response_ = &response;
+    truth_.StartBatch(request, arrival, response);
+  }
+  std::optional<absl::Status> ContinueBatch() override {
+    std::optional<absl::Status> status = truth_.ContinueBatch();
+    if (status) {
+      const int nodes = response_->nodes_size();
+      response_->set_node_indexes(777, (response_->node_indexes(777) + 1) % nodes);
+    }
+    return status;
+  }
+  void CountRefused(RoutingMethod, Time, absl::StatusCode) override {}
+
+ private:
+  TableHandler truth_;
+  v1::RouteBatchResponse* response_ = nullptr;
+};
+
+absl::StatusOr<std::unique_ptr<BenchServer>> StartLyingServer() {
+  const BenchCase& tiny = kCases[0];
+  const auto table = BuildTable(MakeSpec(tiny), tiny.v2_ppm);
+  if (!table.ok()) return table.status();
+  return BenchServer::StartWith(
+      *table, [](BenchServer::Parts& parts) { return std::make_unique<LyingHandler>(parts); });
+}
+
+TEST(BenchTest, ALoadOfRightAnswersHasFigures) {
+  ASSERT_OK_AND_ASSIGN(const Workload workload, MakeWorkload(kCases[0], kKeys));
+  ASSERT_OK_AND_ASSIGN(const auto server,
+                       BenchServer::Start(HandlerKind::kReal, kCases[0], kBatchKeys));
+  RouteQuestions routes(workload);
+  Load<RouteQuestions> route_load(server->address(), routes, 64, 2);
+  ASSERT_OK_AND_ASSIGN(const LoadResult result, route_load.Run(kKeys + 100));
+  EXPECT_EQ(result.calls, kKeys + 100);
+  EXPECT_GT(result.p50.count(), 0);
+  EXPECT_GE(result.p99, result.p50);
+  EXPECT_GE(result.time, result.p99);
+  BatchQuestions batches(workload, kBatchKeys);
+  Load<BatchQuestions> batch_load(server->address(), batches, 4, 2);
+  EXPECT_THAT(batch_load.Run(10), IsOk());
+}
+
+TEST(BenchTest, OneWrongOwnerEndsALoadOfRoutes) {
+  ASSERT_OK_AND_ASSIGN(const Workload workload, MakeWorkload(kCases[0], kKeys));
+  ASSERT_OK_AND_ASSIGN(const auto server, StartLyingServer());
+  RouteQuestions questions(workload);
+  Load<RouteQuestions> load(server->address(), questions, 64, 2);
+  EXPECT_THAT(load.Run(777), IsOk());
+  EXPECT_THAT(load.Run(1),
+              StatusIs(absl::StatusCode::kInternal,
+                       AllOf(HasSubstr("wrong answer: " + MakeKey(777)), HasSubstr("cache-99"))));
+}
+
+TEST(BenchTest, OneWrongOwnerEndsALoadOfBatches) {
+  ASSERT_OK_AND_ASSIGN(const Workload workload, MakeWorkload(kCases[0], kKeys));
+  ASSERT_OK_AND_ASSIGN(const auto server, StartLyingServer());
+  BatchQuestions questions(workload, kBatchKeys);
+  Load<BatchQuestions> load(server->address(), questions, 4, 2);
+  EXPECT_THAT(load.Run(10), StatusIs(absl::StatusCode::kInternal, HasSubstr("wrong answer")));
+}
+
+TEST(BenchTest, AnEmptyHandlerAnswersNothingAndOneBatch) {
+  ASSERT_OK_AND_ASSIGN(Workload workload, MakeWorkload(kCases[0], kBatchKeys));
+  ASSERT_OK_AND_ASSIGN(const auto server,
+                       BenchServer::Start(HandlerKind::kEmpty, kCases[0], kBatchKeys));
+  BatchQuestions batches(workload, kBatchKeys);
+  Load<BatchQuestions> batch_load(server->address(), batches, 4, 2);
+  EXPECT_THAT(batch_load.Run(4), IsOk());
+  RouteQuestions questions(workload);
+  Load<RouteQuestions> load(server->address(), questions, 64, 2);
+  EXPECT_THAT(load.Run(1), StatusIs(absl::StatusCode::kInternal, HasSubstr("wrong answer")));
+}
+
+TEST(BenchTest, ACallThatFailsEndsALoad) {
+  Workload workload;
+  workload.keys = {""};  // is refused
+  workload.owners = {""};
+  workload.ring_versions = {v1::RING_VERSION_UNSPECIFIED};
+  ASSERT_OK_AND_ASSIGN(const auto server,
+                       BenchServer::Start(HandlerKind::kReal, kCases[0], kBatchKeys));
+  RouteQuestions questions(workload);
+  Load<RouteQuestions> load(server->address(), questions, 1, 1);
+  EXPECT_THAT(load.Run(1), StatusIs(absl::StatusCode::kUnavailable,
+                                    AllOf(HasSubstr("code 3"), HasSubstr("key is empty"))));
+}
+
+TEST(BenchTest, AWrongOwnerInProcessHasNoFigure) {
+  ASSERT_OK_AND_ASSIGN(Workload workload, MakeWorkload(kCases[0], kKeys));
+  ASSERT_OK_AND_ASSIGN(const auto table, BuildTable(MakeSpec(kCases[0]), kCases[0].v2_ppm));
+  workload.owners[777] = "cache-99";
+  Figures figures;
+  EXPECT_THAT(MeasureInProcess("tiny", *table, workload, 0.001, figures),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("wrong answer: " + MakeKey(777))));
+  EXPECT_EQ(figures.Json(), "{\n}\n");
+}
+
+TEST(BenchTest, PairsAreInTurnsAndTheirMedianIsTheRatio) {
+  std::string order;
+  // Measured and reference by pair, behind a warm-up: the ratios are 2, 1, 4.
+  std::vector<double> measured = {100, 4, 3, 8};
+  std::vector<double> reference = {1, 2, 3, 2};
+  std::size_t next_measured = 0, next_reference = 0;
+  ASSERT_OK_AND_ASSIGN(const PairRatio ratio, MeasurePairs(
+                                                  3,
+                                                  [&]() -> absl::StatusOr<double> {
+                                                    order += 'm';
+                                                    return measured[next_measured++];
+                                                  },
+                                                  [&]() -> absl::StatusOr<double> {
+                                                    order += 'r';
+                                                    return reference[next_reference++];
+                                                  }));
+  EXPECT_EQ(order,
+            "mr"
+            "mr"
+            "rm"
+            "mr");
+  EXPECT_EQ(ratio.pairs, 3u);
+  EXPECT_THAT((std::vector<double>{ratio.lower_quartile, ratio.median, ratio.upper_quartile}),
+              ElementsAre(1.5, 2, 3));
+  EXPECT_EQ(ratio.measured, 4);
+  EXPECT_EQ(ratio.reference, 2);
+}
+
+TEST(BenchTest, AnErrorOrNothingMeasuredHasNoRatio) {
+  const auto one = []() -> absl::StatusOr<double> { return 1.0; };
+  int left = 3;
+  const auto fails = [&]() -> absl::StatusOr<double> {
+    if (--left == 0) return absl::InternalError("wrong answer");
+    return 1.0;
+  };
+  EXPECT_THAT(MeasurePairs(9, one, fails),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("wrong answer")));
+  const auto nothing = []() -> absl::StatusOr<double> { return 0.0; };
+  EXPECT_THAT(MeasurePairs(9, one, nothing),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("above 0")));
+}
+
+TEST(BenchTest, FiguresAreATableAndAJsonObject) {
+  Figures figures;
+  figures.Add("a_ratio", 1.125, "of something", Target{1.12});
+  figures.Add("b_ratio", 1.12, "of something", Target{1.12});
+  figures.Add("c_ratio", 1.12, "of something", Target{1.12, false});
+  figures.Add("calls", 53'000, "calls/s");
+  EXPECT_EQ(figures.Json(),
+            "{\n  \"a_ratio\": 1.125,\n  \"b_ratio\": 1.12,\n  \"c_ratio\": 1.12,\n"
+            "  \"calls\": 53000\n}\n");
+  const std::string table = figures.Table();
+  EXPECT_THAT(table, ::testing::ContainsRegex("a_ratio +1.125 +<= 1.12 +MISSED +of something\n"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("b_ratio +1.12 +<= 1.12 +kept"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("c_ratio +1.12 +< 1.12 +MISSED"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("calls +53000 +calls/s"));
+}
+
+// The value of a name in the JSON of a suite; -1 if it is not there.
+double ValueOf(const std::string& json, const std::string& name) {
+  const std::size_t at = json.find("\"" + name + "\": ");
+  return at == std::string::npos ? -1 : std::atof(json.c_str() + at + name.size() + 4);
+}
+
+TEST(BenchTest, TheRouterSuiteHasEveryFigureThatItPromises) {
+  const TempDir dir;
+  const std::string json_path = dir.File("figures.json");
+  const Completed suite =
+      testing::Run({RINGSHIFT_BENCH_BINARY, "router", "--smoke", "--json", json_path});
+  ASSERT_EQ(suite.exit_code, 0) << suite.err;
+  std::ostringstream json;
+  json << std::ifstream(json_path).rdbuf();
+  for (const char* name :
+       {"route_cpu_ratio_1m", "route_cpu_ratio_20m", "route_cpu_ratio_204m", "batch_cpu_ratio",
+        "unary_p99_beside_batches", "metrics_cpu_ratio", "memory_metric_error", "build_peak_ratio",
+        "route_ns_1m", "batch_key_ns_1m"}) {
+    EXPECT_GT(ValueOf(json.str(), name), 0) << name << "\n" << json.str();
+    EXPECT_THAT(suite.out, HasSubstr(name));
+  }
+}
+
+TEST(BenchTest, AnUnknownSuiteIsRefusedWithTheUsage) {
+  const Completed suite = testing::Run({RINGSHIFT_BENCH_BINARY, "rooter"});
+  EXPECT_EQ(suite.exit_code, 2);
+  EXPECT_THAT(suite.err, AllOf(HasSubstr("unknown suite rooter"), HasSubstr("Usage:")));
+}
+
+}  // namespace
+}  // namespace ringshift::bench

@@ -1,0 +1,80 @@
+// ringshift_bench SUITE [--json FILE] [--smoke]: see docs/benchmarks.md.
+// ringshift_bench --serve HANDLER CASE BATCH_KEYS: the server under test, started by itself.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/bench/bench_server.h"
+#include "tests/bench/figures.h"
+#include "tests/bench/router_suite.h"
+#include "tests/bench/workload.h"
+
+namespace ringshift::bench {
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: ringshift_bench SUITE [--json FILE] [--smoke]\n"
+    "\n"
+    "  SUITE   router\n"
+    "  --json  also write the figures as one JSON object of numbers\n"
+    "  --smoke tiny sizes: shows that everything works; the figures mean nothing\n";
+
+int WrongUsage(const std::string& what) {
+  std::fprintf(stderr, "ringshift_bench: %s\n%s", what.c_str(), kUsage);
+  return 2;
+}
+
+int Serve(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 4) return WrongUsage("--serve takes three arguments");
+  const absl::StatusOr<HandlerKind> handler = FindHandler(arguments[1]);
+  const absl::StatusOr<BenchCase> bench_case = FindCase(arguments[2]);
+  if (!handler.ok() || !bench_case.ok()) return WrongUsage("no such handler or case");
+  return RunBenchServer(*handler, *bench_case, std::stoul(arguments[3]));
+}
+
+int RunSuite(const std::vector<std::string>& arguments) {
+  std::string json_path;
+  SuiteSize size = kFullSize;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--json" && i + 1 < arguments.size()) {
+      json_path = arguments[++i];
+    } else if (arguments[i] == "--smoke") {
+      size = kSmokeSize;
+    } else {
+      return WrongUsage("unexpected " + arguments[i]);
+    }
+  }
+  Figures figures;
+  if (const absl::Status status = RunRouterSuite(size, figures); !status.ok()) {
+    std::fprintf(stderr, "ringshift_bench: no figures: %s\n",
+                 std::string(status.message()).c_str());
+    return 1;
+  }
+  std::fputs(figures.Table().c_str(), stdout);
+  if (json_path.empty()) return 0;
+  std::ofstream json(json_path);
+  json << figures.Json();
+  if (json.flush()) return 0;
+  std::fprintf(stderr, "ringshift_bench: cannot write %s\n", json_path.c_str());
+  return 1;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return WrongUsage("no suite");
+  if (arguments[0] == "-h" || arguments[0] == "--help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (arguments[0] == "--serve") return Serve(arguments);
+  if (arguments[0] != "router") return WrongUsage("unknown suite " + arguments[0]);
+  return RunSuite(arguments);
+}
+
+}  // namespace
+}  // namespace ringshift::bench
+
+int main(int argc, char** argv) { return ringshift::bench::Main({argv + 1, argv + argc}); }
