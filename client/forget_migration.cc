@@ -22,6 +22,15 @@ std::string Describe(const v1::Migration& migration) {
                       ForTerminal(migration.actor()), ")");
 }
 
+// What a rename does to the new name, if that is a data center that the router serves: its keys
+// move to the rings that the share and salt of the old name give them. "" where it is not.
+std::string WhatMoves(MigrationClient& client, const std::string& new_name) {
+  v1::Migration migration;
+  if (!client.Get(new_name, migration).ok() || migration.is_orphaned()) return "";
+  return absl::StrCat(" ", ForTerminal(new_name), " is being served, at ",
+                      PercentOfPpm(migration.v2_ppm()), ": its keys move at once.");
+}
+
 ExitCode PrintResult(const v1::Migration& migration, bool as_json, const std::string& sentence) {
   Output output(STDOUT_FILENO);
   if (as_json) {
@@ -88,7 +97,8 @@ ExitCode RenameMigration(const RenameMigrationOptions& options) {
                    Describe(migration), "? ",
                    migration.is_orphaned()
                        ? absl::StrCat(name, " is forgotten by that.")
-                       : absl::StrCat(name, " is being served, and keeps its migration too.")),
+                       : absl::StrCat(name, " is being served, and keeps its migration too."),
+                   WhatMoves(client, options.new_data_center)),
       remote);
   if (may != ExitCode::kOk) return may;
 
