@@ -168,9 +168,10 @@ void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies&
                          "1 if this start of the router made the store, so that there was no state "
                          "to remember; else 0.")),
            {}, store.was_created() ? 1 : 0);
-  AddGauge(families.emplace_back(
-               MakeGauge("ringshift_migration_orphans",
-                         "Migrations that the store keeps for data centers that are not served.")),
+  AddGauge(families.emplace_back(MakeGauge(
+               "ringshift_migration_orphans",
+               "Migrations that the store keeps for data centers that are not served, but for "
+               "those that --data-centers leaves out.")),
            {}, static_cast<double>(orphans));
 }
 

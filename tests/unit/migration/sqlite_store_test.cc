@@ -580,6 +580,37 @@ TEST_F(SqliteStoreTest, ALogWithoutItsFileIsDataLoss) {
   ExpectRefused(StatusCode::kDataLoss, "the file is empty or missing, but its log (-wal) is there");
 }
 
+TEST_F(SqliteStoreTest, TheLogOfAStoreThatWasDeletedAfterACrashIsNotTakenForANewStores) {
+  EXPECT_TRUE(WIFSIGNALED(RunInChild([this] {
+    const auto store = MustOpen();
+    store->EnsureExists({"ams", Share::All(), "ams", "router", "first start"}).IgnoreError();
+    kill(getpid(), SIGKILL);
+  })));
+  ASSERT_GT(fs::file_size(path_ + "-wal"), 0U);
+  fs::remove(path_);
+  ExpectOpenRefused(StatusCode::kDataLoss,
+                    "the file is empty or missing, but its log (-wal) is there");
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(SqliteStoreTest, AJournalThatWasLeftIsNotTakenForANewStores) {
+  const std::string other = folder_ + "/other.db";
+  {
+    Tool tool(other);
+    tool.Run("CREATE TABLE old (x); INSERT INTO old VALUES (1)");
+    tool.Run("PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN");
+    tool.Run("UPDATE old SET x = 2; CREATE TABLE more (x)");
+    tool.Run(
+        "INSERT INTO more WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "LIMIT 1000) SELECT randomblob(500) FROM n");
+    fs::copy_file(other + "-journal", path_ + "-journal");
+  }
+  ASSERT_GT(fs::file_size(path_ + "-journal"), 0U);
+  const auto store = MustOpen();
+  EXPECT_TRUE(store->created());
+  EXPECT_THAT(store->Load(), IsOkAndHolds(IsEmpty()));
+}
+
 TEST_F(SqliteStoreTest, AMissingTableIsDataLoss) {
   for (const char* table : {"migration", "migration_change", "topology", "revision_counter"}) {
     MakeStore();
