@@ -84,6 +84,8 @@ std::string_view AdviceForReload(grpc::StatusCode code) {
     case grpc::StatusCode::FAILED_PRECONDITION:
       return "change that first, or correct the topology file; until then the router serves as "
              "before";
+    case grpc::StatusCode::ABORTED:
+      return "reload once it is written; the router takes it up by itself, too";
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return "try again later";
     default:

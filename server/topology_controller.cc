@@ -350,6 +350,13 @@ absl::StatusOr<std::vector<Change>> TopologyController::Accept(
     return absl::AbortedError(absl::string_view("what is held has the checksum " + held + ", not " +
                                                 checksum + ": look at it, and decide again"));
   }
+  // What somebody has looked at and the file does not say any more would be undone at once.
+  if (const std::string now = ChecksumOfRead(ReadTopologyFile(options_.path)); now != checksum) {
+    return absl::AbortedError(
+        absl::string_view("what is held is not what the topology file has, " +
+                          (now.empty() ? "which cannot be read" : "whose checksum is " + now) +
+                          ": wait until it is read, or reload, and decide again"));
+  }
   Held accepted;
   for (const std::string& name : data_centers) {
     const auto found = held_.find(name);

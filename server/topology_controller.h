@@ -102,7 +102,8 @@ class TopologyController {
 
   // Takes up the data centers (empty: all) that the topology of this checksum holds.
   //
-  // ABORTED              what is held has another checksum; the message has it.
+  // ABORTED              what is held, or what the file has by now, has another checksum; the
+  //                      message has it.
   // NOT_FOUND            a data center is not held.
   // FAILED_PRECONDITION  nothing is held; or CheckAnsweringRings at the share of this moment.
   absl::StatusOr<std::vector<Change>> Accept(const std::string& checksum,
@@ -111,7 +112,7 @@ class TopologyController {
 
   // How many changes wait for a store that takes none. Above it, of each data center only the
   // newest does.
-  static constexpr std::size_t kMaxPending = 1000;
+  static constexpr std::size_t kMaxPending = 100;
   // Saves what the store did not take before, if there is such, in order.
   void SavePending();
   // Reloads the file once the store works, if a data center of the last reload was not taken up

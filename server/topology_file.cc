@@ -31,7 +31,10 @@ bool IsSame(const absl::StatusOr<std::string>& a, const absl::StatusOr<std::stri
 
 absl::StatusOr<std::string> ReadTopologyFile(const std::string& path) {
   const auto failure = [&path] {
-    return absl::ErrnoToStatus(errno, absl::string_view("cannot read the topology " + path));
+    const absl::Status status =
+        absl::ErrnoToStatus(errno, absl::string_view("cannot read the topology " + path));
+    if (absl::IsNotFound(status) || absl::IsPermissionDenied(status)) return status;
+    return absl::FailedPreconditionError(status.message());
   };
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return failure();
@@ -66,7 +69,7 @@ absl::StatusOr<std::string> ReadSettledTopologyFile(const std::string& path,
     if (IsSame(before, now)) return now;
     before = std::move(now);
   }
-  return absl::UnavailableError(
+  return absl::AbortedError(
       absl::string_view("the topology " + path + " is being written; try again"));
 }
 

@@ -61,8 +61,28 @@ TEST_F(SqliteStoreTest, ANewFileIsCreatedAndEmpty) {
 }
 
 TEST_F(SqliteStoreTest, OnlyTheFirstOpenCreates) {
-  EXPECT_TRUE(MustOpen()->created());
+  MakeStore();
   EXPECT_FALSE(MustOpen()->created());
+}
+
+// A first start that fails before anything is served leaves it.
+TEST_F(SqliteStoreTest, AStoreIntoWhichNothingWasPutIsANewOne) {
+  MustOpen();
+  EXPECT_THAT(
+      Open(SqliteStore::IfMissing::kFail),
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("it is empty, as a first start")));
+  EXPECT_TRUE(MustOpen()->created());
+}
+
+TEST_F(SqliteStoreTest, AFileWithoutItsLastByteIsRefused) {
+  for (const int bytes : {1, 10, 4000}) {
+    fs::remove(path_);
+    MakeStore();
+    fs::resize_file(path_, fs::file_size(path_) - static_cast<std::uintmax_t>(bytes));
+    EXPECT_THAT(SqliteStore::ReadContents(path_),
+                StatusIs(StatusCode::kDataLoss, HasSubstr("was cut off to ")));
+    ExpectRefused(StatusCode::kDataLoss, "cut off to ");
+  }
 }
 
 // Share 0 everywhere is not what a truncated file means.

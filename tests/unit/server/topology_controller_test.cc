@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -295,6 +296,23 @@ TEST_F(TopologyControllerTest, ParametersUnderARingThatAnswersAreRefusedWithTheW
   EXPECT_EQ(router.ReloadOf("ams").outcome, Outcome::kApplied);
   EXPECT_EQ(router.Served("ams")->v2().ring->parameters().points_per_weight, 32u);
   EXPECT_EQ(router.Served("fra")->tier(), "large");
+}
+
+TEST_F(TopologyControllerTest, NothingIsAcceptedThatTheFileDoesNotHaveAnyMore) {
+  Write({ams_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  const std::string checksum = WriteWithout(3);
+  ASSERT_EQ(router.ReloadOf("ams").outcome, Outcome::kHeld);
+  const std::string newer = WriteWithout(4);  // nobody has read it yet
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("whose checksum is " + newer)));
+  std::filesystem::remove(dir_.File("topology.yaml"));
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("which cannot be read")));
+  EXPECT_EQ(router.Served("ams")->node_set().size(), 20u);
+  WriteWithout(3);
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""), IsOk());
 }
 
 TEST_F(TopologyControllerTest, AHeldChangeIsJudgedAgainAtTheShareOfItsAcceptance) {
@@ -647,8 +665,8 @@ TEST_F(TopologyControllerTest, AFileThatKeepsChangingIsRefused) {
   ASSERT_THAT(router.topology.Start(), IsOk());
   is_changing = true;
   EXPECT_THAT(router.Reload(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is being written; try again")));
-  EXPECT_EQ(router.topology.status().last_error.code(), absl::StatusCode::kUnavailable);
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("is being written; try again")));
+  EXPECT_EQ(router.topology.status().last_error.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(router.Served("ams")->spec(), ams_);
 }
 

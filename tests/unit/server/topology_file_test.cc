@@ -100,7 +100,7 @@ TEST_F(TopologyFileTest, AFileThatKeepsChangingIsUnavailable) {
                                         ++pauses;
                                         dir_.Write("topology.yaml", text += "b");
                                       }),
-              StatusIs(absl::StatusCode::kUnavailable,
+              StatusIs(absl::StatusCode::kAborted,
                        AllOf(HasSubstr(path_), HasSubstr("is being written; try again"))));
   EXPECT_EQ(pauses, 7);
 }
