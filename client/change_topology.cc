@@ -23,6 +23,8 @@ bool Has(const TopologyChanges& changes, v1::ReloadOutcome outcome) {
   });
 }
 
+std::string StatusCommand(const Remote& remote) { return "ringctl status" + remote.ServerFlag(); }
+
 std::string AcceptCommand(const v1::ReloadStatus& status, const Remote& remote) {
   return "ringctl topology accept " + status.checksum() + remote.ServerFlag();
 }
@@ -72,18 +74,53 @@ TopologyChanges Choose(const TopologyChanges& held, const std::vector<std::strin
   return chosen;
 }
 
+// What to do about a refused reload; "" where the code has its usual meaning.
+std::string_view AdviceForReload(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return "correct the topology file and reload; until then the router serves as before";
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return "change that first, or correct the topology file; until then the router serves as "
+             "before";
+    case grpc::StatusCode::ABORTED:
+      return "reload once it is written; the router takes it up by itself, too";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return "try again later";
+    default:
+      return "";
+  }
+}
+
+// What to do about a refused acceptance; "" where the code has its usual meaning.
+std::string AdviceForAccept(grpc::StatusCode code, const Remote& remote) {
+  switch (code) {
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return "look with `" + StatusCommand(remote) +
+             "` at what is held and at the shares, and decide again";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return "try again later";
+    default:
+      return "";
+  }
+}
+
 // Refuses what the router would refuse, before somebody is asked about it.
-ExitCode CheckHeld(const AcceptTopologyOptions& options, const v1::ReloadStatus& status) {
+ExitCode CheckHeld(const AcceptTopologyOptions& options, const v1::ReloadStatus& status,
+                   const Remote& remote) {
   if (status.held().empty()) {
     return Fail(ExitCode::kRefused, "nothing was accepted, because nothing is held",
-                "see `ringctl status`");
+                "see `" + StatusCommand(remote) + "`");
   }
   if (status.checksum() != options.checksum) {
     return Fail(ExitCode::kRefused,
                 absl::StrCat("nothing was accepted, because the topology that is held has the "
                              "checksum ",
                              status.checksum(), ", not ", options.checksum),
-                "look at it with `ringctl status`, and decide again");
+                "look at it with `" + StatusCommand(remote) + "`, and decide again");
   }
   std::vector<std::string> held;
   for (const v1::TopologyChange& change : status.held()) held.push_back(change.data_center());
@@ -112,7 +149,10 @@ ExitCode ReloadTopology(const ReloadTopologyOptions& options) {
     const BuildProgress progress("the router reloads " + ForTerminal(before.reload().file()));
     status = client.Reload(request, response);
   }
-  if (!status.ok()) return remote.FailChange(status, "the topology was reloaded", "ringctl status");
+  if (!status.ok()) {
+    return remote.FailChange(status, "the topology was reloaded", "ringctl status",
+                             AdviceForReload(status.error_code()));
+  }
   return Finish(response.changes(), response.status(), options.json, remote);
 }
 
@@ -124,7 +164,7 @@ ExitCode AcceptTopology(const AcceptTopologyOptions& options) {
   v1::GetStatusResponse before;
   grpc::Status status = client.GetStatus(before);
   if (!status.ok()) return remote.FailCall(status);
-  may = CheckHeld(options, before.reload());
+  may = CheckHeld(options, before.reload(), remote);
   if (may != ExitCode::kOk) return may;
   if (!options.yes) {
     Output question(STDERR_FILENO);
@@ -144,7 +184,10 @@ ExitCode AcceptTopology(const AcceptTopologyOptions& options) {
     const BuildProgress progress("the router takes up what was held");
     status = client.Accept(request, response);
   }
-  if (!status.ok()) return remote.FailChange(status, "the topology was accepted", "ringctl status");
+  if (!status.ok()) {
+    return remote.FailChange(status, "the topology was accepted", "ringctl status",
+                             AdviceForAccept(status.error_code(), remote));
+  }
   return Finish(response.changes(), response.status(), options.json, remote);
 }
 

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "client/explain_offline.h"
 #include "client/explain_view.h"
 #include "client/json_writer.h"
+#include "client/key_query.h"
 #include "client/offline.h"
 #include "client/output.h"
 #include "client/remote.h"
@@ -27,15 +27,10 @@ namespace {
 
 struct ExplainOptions {
   RemoteOptions remote;
+  KeyQuery query;
   std::optional<std::string> topology_file;  // none: ask the router
   std::string percent;
   std::optional<std::string> salt;
-  std::string data_center;
-  std::string pool;
-  int replicas = 1;
-  bool hex = false;
-  bool json = false;
-  std::vector<std::string> keys;
 };
 
 // Prints explanations one after the other.
@@ -45,14 +40,14 @@ class ExplanationPrinter {
       : options_(options), output_(output) {}
 
   void Print(const v1::ExplainRouteRequest& request, const v1::ExplainRouteResponse& response) {
-    if (options_.json) {
-      WriteExplanation(request, response, options_.hex, json_);
+    if (options_.query.json) {
+      WriteExplanation(request, response, options_.query.hex, json_);
       output_.Write(json_.TakeLine());
       return;
     }
     if (!is_first_) output_.Write("\n\n");
     is_first_ = false;
-    PrintExplanation(request, response, options_.hex, output_);
+    PrintExplanation(request, response, options_.query.hex, output_);
   }
 
  private:
@@ -69,9 +64,9 @@ std::string Prefix(std::size_t index, std::size_t count) {
 
 v1::ExplainRouteRequest RequestFor(const ExplainOptions& options, const std::string& key) {
   v1::ExplainRouteRequest request;
-  request.set_data_center(options.data_center);
-  request.set_pool(options.pool);
-  request.set_replicas(options.replicas);
+  request.set_data_center(options.query.data_center);
+  request.set_pool(options.query.pool);
+  request.set_replicas(options.query.replicas);
   request.set_key(key);
   return request;
 }
@@ -95,7 +90,7 @@ ExitCode ExplainOnline(const ExplainOptions& options, const std::vector<std::str
 ExitCode ExplainOffline(const ExplainOptions& options, const std::vector<std::string>& keys,
                         ExplanationPrinter& printer) {
   const absl::StatusOr<OfflineExplainer> explainer =
-      OfflineExplainer::Create(*options.topology_file, options.data_center,
+      OfflineExplainer::Create(*options.topology_file, options.query.data_center,
                                Share::ParsePercent(options.percent).value(), options.salt);
   if (!explainer.ok()) return FailOffline(explainer.status());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -112,7 +107,8 @@ ExitCode ExplainOffline(const ExplainOptions& options, const std::vector<std::st
 }
 
 ExitCode Explain(const ExplainOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> keys = DecodeKeys(options.keys, options.hex);
+  const absl::StatusOr<std::vector<std::string>> keys =
+      DecodeKeys(options.query.keys, options.query.hex);
   if (!keys.ok()) {
     return Fail(ExitCode::kUsage, std::string(keys.status().message()),
                 "write two hex digits for each byte of a key");
@@ -145,24 +141,12 @@ void AddExplainCommand(CLI::App& ringctl, const std::vector<std::string>& verbat
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = ringctl.add_subcommand(
       "explain", "Why a key goes where it goes: ringctl explain [OPTIONS] KEY...");
-  command->add_option("--data-center", options->data_center, "The data center whose rings to ask")
-      ->required()
-      ->type_name("NAME")
-      ->check(CheckUtf8);
-  command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
-      ->type_name("NAME")
-      ->check(CheckUtf8);
-  command
-      ->add_option("--replicas", options->replicas,
-                   "Distinct nodes to name, the owner included, at most 16 (default: 1)")
-      ->type_name("COUNT")
-      ->check(CheckWholeNumber(0, std::numeric_limits<int>::max()));
-  command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
-  command->add_flag("--json", options->json, "A JSON object for each key, one a line");
-  command
-      ->add_option("--topology", options->topology_file,
-                   "Explain with the rings of this topology file, and ask no router")
-      ->type_name("FILE");
+  AddKeyQueryOptions(*command, options->query, "The data center whose rings to ask");
+  const CLI::Option* topology =
+      command
+          ->add_option("--topology", options->topology_file,
+                       "Explain with the rings of this topology file, and ask no router")
+          ->type_name("FILE");
   command
       ->add_option("--percent", options->percent,
                    "With --topology: the share of v2, 0 to 100, up to four decimals")
@@ -173,9 +157,7 @@ void AddExplainCommand(CLI::App& ringctl, const std::vector<std::string>& verbat
                    "With --topology: the salt of the decision (default: the data center's name)")
       ->type_name("TEXT")
       ->check(CheckUtf8);
-  AddRemoteOptions(*command, options->remote, RouterPort::kPublic);
-  // The keys are what CLI11 leaves: a positional of its own would split a key such as "[a,b]".
-  command->allow_extras();
+  AddRemoteOptions(*command, options->remote, RouterPort::kPublic, kDefaultTimeout, topology);
   command->footer(
       R"(Shows every step from a key to its owner: the decision between the rings, and on both of them the
 first point at or after the key's position, the nodes that the walk passed over and why, and the
@@ -191,12 +173,13 @@ Examples:
     const auto fail = [&result](const std::string& what) {
       result = Fail(ExitCode::kUsage, what, "see `ringctl explain --help`");
     };
-    options->keys = command->remaining();
-    if (const absl::Status status = CheckNoOptions(options->keys); !status.ok()) {
+    options->query.keys = command->remaining();
+    if (const absl::Status status = CheckNoOptions(options->query.keys); !status.ok()) {
       return fail(std::string(status.message()));
     }
-    options->keys.insert(options->keys.end(), verbatim_keys.begin(), verbatim_keys.end());
-    if (options->keys.empty()) return fail("there is no key to explain");
+    options->query.keys.insert(options->query.keys.end(), verbatim_keys.begin(),
+                               verbatim_keys.end());
+    if (options->query.keys.empty()) return fail("there is no key to explain");
     if (const std::string wrong = CheckTogether(*command); !wrong.empty()) return fail(wrong);
     result = Explain(*options);
   });

@@ -14,6 +14,7 @@
 #include "client/key_answers.h"
 #include "client/offline.h"
 #include "client/output.h"
+#include "client/ring_of_file.h"
 #include "ring/node_mask.h"
 #include "ring/ring.h"
 #include "routing/route.h"
@@ -22,9 +23,7 @@ namespace ringshift {
 namespace {
 
 struct LookupOptions {
-  std::string topology_file;
-  std::string data_center;
-  std::string ring;
+  RingOfFile source;
   std::string layout;  // empty: that of the topology
   std::string pool;
   int replicas = 1;
@@ -33,10 +32,10 @@ struct LookupOptions {
 
 ExitCode Lookup(const LookupOptions& options) {
   const absl::StatusOr<OfflineDataCenter> data_center =
-      LoadDataCenter(options.topology_file, options.data_center);
+      LoadDataCenter(options.source.topology_file, options.source.data_center);
   if (!data_center.ok()) return FailOffline(data_center.status());
-  std::optional<RingParameters> parameters = ParametersOf(data_center->spec, options.ring);
-  if (!parameters) return FailNoV1(options.data_center);
+  std::optional<RingParameters> parameters = ParametersOf(data_center->spec, options.source.ring);
+  if (!parameters) return FailNoV1(options.source.data_center);
   if (options.layout == "wide") parameters->layout = RingLayout::kWide;
   if (options.layout == "packed") parameters->layout = RingLayout::kPacked;
   const absl::StatusOr<NodeMask> eligible =
@@ -44,7 +43,7 @@ ExitCode Lookup(const LookupOptions& options) {
   if (!eligible.ok()) return FailOffline(eligible.status());
   if (eligible->count() == 0) {
     return Fail(ExitCode::kInput,
-                absl::StrCat("pool ", options.pool, " of data center ", options.data_center,
+                absl::StrCat("pool ", options.pool, " of data center ", options.source.data_center,
                              " has no node"),
                 "use another --pool, or give nodes the features that it requires");
   }
@@ -75,17 +74,7 @@ void AddLookupCommand(CLI::App& ringctl, ExitCode& result) {
   auto options = std::make_shared<LookupOptions>();
   CLI::App* command = ringctl.add_subcommand(
       "lookup", "The owners of keys on one ring of a topology file (offline)");
-  command->add_option("--topology", options->topology_file, "The topology file")
-      ->required()
-      ->type_name("FILE");
-  command
-      ->add_option("--data-center", options->data_center, "The data center, as the file names it")
-      ->required()
-      ->type_name("NAME");
-  command->add_option("--ring", options->ring, "Which ring: v1 or v2")
-      ->required()
-      ->type_name("v1|v2")
-      ->check(CheckOneOf({"v1", "v2"}));
+  AddRingOfFileOptions(*command, options->source);
   command
       ->add_option("--layout", options->layout,
                    "How the points lie in memory; never changes an owner (default: the topology's)")

@@ -220,10 +220,10 @@ void AddRename(CLI::App& migration, ExitCode& result) {
       ->check(CheckUtf8);
   AddChangeOptions(*command, *options);
   command->footer(
-      R"(Share, salt and decision rule go to NEW, so every key keeps its owner. Where the router serves OLD it
-keeps its own as well, until it has left the topology and is forgotten; otherwise OLD is forgotten.
-NEW must have no migration, or one that nobody has set. Do it before the topology has the new name,
-or right after.
+      R"(Share, salt and decision rule go to NEW, so every key keeps the ring that it has with OLD. Where the
+router serves OLD it keeps its own as well, until it has left the topology and is forgotten; otherwise
+OLD is forgotten. NEW must have no migration, or one that nobody has set. Do it before the topology
+has the new name: where NEW is served already, its own keys move at once.
 
 Examples:
   ringctl migration rename ams ams-1 --reason "one of two now"

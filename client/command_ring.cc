@@ -74,16 +74,17 @@ void AddStats(CLI::App& ring, ExitCode& result) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command =
       ring.add_subcommand("stats", "Size, memory and balance of a data center's rings");
-  command
-      ->add_option("--topology", options->topology_file,
-                   "Build the rings of this topology file, and ask no router")
-      ->type_name("FILE");
+  const CLI::Option* topology =
+      command
+          ->add_option("--topology", options->topology_file,
+                       "Build the rings of this topology file, and ask no router")
+          ->type_name("FILE");
   command->add_option("--data-center", options->data_center, "The data center")
       ->required()
       ->type_name("NAME")
       ->check(CheckUtf8);
   command->add_flag("--json", options->json, "One JSON object instead of tables");
-  AddRemoteOptions(*command, options->remote, RouterPort::kAdmin);
+  AddRemoteOptions(*command, options->remote, RouterPort::kAdmin, kDefaultTimeout, topology);
   command->footer(
       R"(Measures, exactly, which part of the key space every node owns: on the rings that a router serves,
 or, with --topology, on rings that it builds from a file. The load of a node is its part divided by

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "client/checks.h"
 #include "client/json_writer.h"
 #include "client/key_answers.h"
+#include "client/key_query.h"
 #include "client/key_reader.h"
 #include "client/output.h"
 #include "client/remote.h"
@@ -29,12 +29,7 @@ namespace {
 
 struct RouteOptions {
   RemoteOptions remote;
-  std::string data_center;
-  std::string pool;
-  int replicas = 1;
-  bool hex = false;
-  bool json = false;
-  std::vector<std::string> keys;  // none: from standard input
+  KeyQuery query;  // no keys: from standard input
 };
 
 // Prints answers as they come. Thread safety: thread-compatible.
@@ -46,7 +41,7 @@ class RoutePrinter {
         table_({{"KEY"}, {"RING"}, {"OWNER"}, {"ADDRESS"}, {"REPLICAS"}}) {}
 
   void Add(const RoutePipeline::Answer& answer) {
-    if (options_.json) {
+    if (options_.query.json) {
       AddJson(answer);
     } else {
       AddRow(answer);
@@ -74,7 +69,7 @@ class RoutePrinter {
 
   void AddJson(const RoutePipeline::Answer& answer) {
     json_.BeginObject();
-    json_.RoutedKey(answer.request.key(), options_.hex);
+    json_.RoutedKey(answer.request.key(), options_.query.hex);
     json_.Key("data_center").String(answer.request.data_center());
     json_.Key("ring_version").String(RingVersionText(answer.response.ring_version()));
     json_.Key("owner");
@@ -98,15 +93,16 @@ class RoutePrinter {
 };
 
 ExitCode Route(const RouteOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> keys = DecodeKeys(options.keys, options.hex);
+  const absl::StatusOr<std::vector<std::string>> keys =
+      DecodeKeys(options.query.keys, options.query.hex);
   if (!keys.ok()) {
     return Fail(ExitCode::kUsage, std::string(keys.status().message()),
                 "write two hex digits for each byte of a key");
   }
   v1::RouteRequest request;
-  request.set_data_center(options.data_center);
-  request.set_pool(options.pool);
-  request.set_replicas(options.replicas);
+  request.set_data_center(options.query.data_center);
+  request.set_pool(options.query.pool);
+  request.set_replicas(options.query.replicas);
 
   Output output(STDOUT_FILENO);
   RoutePrinter printer(options, output);
@@ -125,7 +121,7 @@ ExitCode Route(const RouteOptions& options) {
 
   absl::Status read;
   if (keys->empty()) {
-    KeyReader reader(STDIN_FILENO, options.hex, [&] {
+    KeyReader reader(STDIN_FILENO, options.query.hex, [&] {
       const bool go_on = pipeline.Drain();
       printer.Flush();
       return go_on && output.ok();
@@ -140,7 +136,7 @@ ExitCode Route(const RouteOptions& options) {
   } else {
     for (std::size_t i = 0; i < keys->size(); ++i) {
       request.set_key((*keys)[i]);
-      if (!pipeline.Send(options.keys[i], request)) break;
+      if (!pipeline.Send(options.query.keys[i], request)) break;
     }
   }
   pipeline.Drain();
@@ -157,23 +153,8 @@ void AddRouteCommand(CLI::App& ringctl, const std::vector<std::string>& verbatim
   auto options = std::make_shared<RouteOptions>();
   CLI::App* command = ringctl.add_subcommand(
       "route", "Asks a router for the owners of keys: ringctl route [OPTIONS] [KEY...]");
-  command->add_option("--data-center", options->data_center, "The data center whose ring answers")
-      ->required()
-      ->type_name("NAME")
-      ->check(CheckUtf8);
-  command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
-      ->type_name("NAME")
-      ->check(CheckUtf8);
-  command
-      ->add_option("--replicas", options->replicas,
-                   "Distinct nodes to name, the owner included, at most 16 (default: 1)")
-      ->type_name("COUNT")
-      ->check(CheckWholeNumber(0, std::numeric_limits<int>::max()));
-  command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
-  command->add_flag("--json", options->json, "A JSON object for each key, one a line");
+  AddKeyQueryOptions(*command, options->query, "The data center whose ring answers");
   AddRemoteOptions(*command, options->remote, RouterPort::kPublic);
-  // The keys are what CLI11 leaves: a positional of its own would split a key such as "[a,b]".
-  command->allow_extras();
   command->footer(
       R"(Without a KEY, reads keys from standard input, one a line.
 
@@ -188,14 +169,15 @@ Examples:
   ringctl route --data-center ams --server 10.0.0.5:7400 --timeout 500ms < keys.txt
   ringctl route --data-center ams -- --a-key-that-starts-with-dashes)");
   command->callback([options, command, &verbatim_keys, &result] {
-    options->keys = command->remaining();
-    const absl::Status status = CheckNoOptions(options->keys);
+    options->query.keys = command->remaining();
+    const absl::Status status = CheckNoOptions(options->query.keys);
     if (!status.ok()) {
       result = Fail(ExitCode::kUsage, std::string(status.message()),
                     "see `ringctl route --help`; if it is a key, put it behind --");
       return;
     }
-    options->keys.insert(options->keys.end(), verbatim_keys.begin(), verbatim_keys.end());
+    options->query.keys.insert(options->query.keys.end(), verbatim_keys.begin(),
+                               verbatim_keys.end());
     result = Route(*options);
   });
 }

@@ -72,10 +72,12 @@ void AddStatusCommand(CLI::App& ringctl, ExitCode& result) {
       "status", "A router on one screen: store, topology, data centers, shares, rings");
   command->add_flag("--json", options->json, "One JSON object instead of a screen");
   AddRemoteOptions(*command, options->remote, RouterPort::kAdmin);
-  command->footer(R"(Answers while the router starts, too.
+  command->footer(
+      R"(Answers while the router starts, too. Exits with 0 if the router answers, whatever its phase is.
 
 Examples:
   ringctl status
+  ringctl status --json | jq -e '.phase == "serving"'
   ringctl status --server 10.0.0.5:7401 --json | jq '.topology.held')");
   command->callback([options, &result] { result = Status(*options); });
 }

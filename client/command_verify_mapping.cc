@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/checks.h"
 #include "client/csv_reader.h"
 #include "client/json_writer.h"
 #include "client/offline.h"
 #include "client/output.h"
 #include "client/proto_text.h"
+#include "client/ring_of_file.h"
 #include "client/table.h"
 #include "client/text.h"
 #include "client/verify_mapping.h"
@@ -32,9 +32,7 @@ namespace ringshift {
 namespace {
 
 struct VerifyOptions {
-  std::string topology_file;
-  std::string data_center;
-  std::string ring;
+  RingOfFile source;
   std::string file;
   bool header = false;
   bool hex = false;
@@ -218,10 +216,11 @@ ExitCode VerifyMapping(const VerifyOptions& options) {
                 "check the name of the file");
   }
   const absl::StatusOr<OfflineDataCenter> data_center =
-      LoadDataCenter(options.topology_file, options.data_center);
+      LoadDataCenter(options.source.topology_file, options.source.data_center);
   if (!data_center.ok()) return FailOffline(data_center.status());
-  const std::optional<RingParameters> parameters = ParametersOf(data_center->spec, options.ring);
-  if (!parameters) return FailNoV1(options.data_center);
+  const std::optional<RingParameters> parameters =
+      ParametersOf(data_center->spec, options.source.ring);
+  if (!parameters) return FailNoV1(options.source.data_center);
   const absl::StatusOr<TimedRing> built = BuildRing(*data_center, *parameters);
   if (!built.ok()) return FailOffline(built.status());
 
@@ -248,17 +247,7 @@ void AddVerifyMappingCommand(CLI::App& ringctl, ExitCode& result) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = ringctl.add_subcommand(
       "verify-mapping", "Holds the owners that another system gives keys against a ring (offline)");
-  command->add_option("--topology", options->topology_file, "The topology file")
-      ->required()
-      ->type_name("FILE");
-  command
-      ->add_option("--data-center", options->data_center, "The data center, as the file names it")
-      ->required()
-      ->type_name("NAME");
-  command->add_option("--ring", options->ring, "Which ring: v1 or v2")
-      ->required()
-      ->type_name("v1|v2")
-      ->check(CheckOneOf({"v1", "v2"}));
+  AddRingOfFileOptions(*command, options->source);
   command->add_flag("--header", options->header, "The first line of the CSV is a header");
   command->add_flag("--hex", options->hex, "The keys are given as their bytes in hex");
   command->add_flag("--json", options->json, "One JSON object instead of a table");

@@ -22,6 +22,19 @@ absl::Status Exists(const std::string& path) {
   return absl::AlreadyExistsError(absl::StrCat("there is a file at ", path, " already"));
 }
 
+// OK if there is neither a file at `path` nor a log that SQLite would replay over one.
+absl::Status CheckFree(const std::string& path) {
+  struct stat present {};
+  if (::lstat(path.c_str(), &present) == 0) return Exists(path);
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const std::string log = path + suffix;
+    if (::lstat(log.c_str(), &present) != 0) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("a log of another store is at ", log, ": move it away"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Failure(std::string_view what, const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat(std::string(what), " ", path, ": ", std::strerror(errno)));
@@ -72,16 +85,17 @@ absl::Status WriteStore(const std::string& path, const StoreContents& contents) 
 }  // namespace
 
 absl::StatusOr<StoreContents> CopySqliteStore(const std::string& from, const std::string& to) {
-  struct stat present {};
-  if (::lstat(to.c_str(), &present) == 0) return Exists(to);
+  if (absl::Status free = CheckFree(to); !free.ok()) return free;
   absl::StatusOr<StoreContents> contents = SqliteStore::ReadContents(from);
   if (!contents.ok()) return contents.status();
 
-  const UnfinishedStore unfinished(absl::StrCat(to, ".copy-", ::getpid()));
-  if (::lstat(unfinished.path().c_str(), &present) == 0) return Exists(unfinished.path());
+  const std::string path = absl::StrCat(to, ".copy-", ::getpid());
+  if (absl::Status free = CheckFree(path); !free.ok()) return free;
+  const UnfinishedStore unfinished(path);
   if (const absl::Status status = WriteStore(unfinished.path(), *contents); !status.ok()) {
     return status;
   }
+  if (absl::Status free = CheckFree(to); !free.ok()) return free;
   // Unlike a rename, a link never replaces what is there.
   if (::link(unfinished.path().c_str(), to.c_str()) != 0) {
     return errno == EEXIST ? Exists(to) : Failure("cannot make", to);

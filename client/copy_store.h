@@ -15,7 +15,9 @@ namespace ringshift {
 // The copy is made beside `to`, read back and compared, and only then gets its name: where there is
 // an error, or a crash, there is no store at `to`. Returns what was copied.
 //
-// ALREADY_EXISTS  there is something at `to`.
+// ALREADY_EXISTS  there is something at `to`, or a log beside it (-wal, -shm, -journal), which
+// SQLite
+//                 would replay over the copy.
 // DATA_LOSS       what was read back is not what was written.
 // Otherwise the errors of SqliteStore::ReadContents, Open and Import; UNAVAILABLE for I/O.
 absl::StatusOr<StoreContents> CopySqliteStore(const std::string& from, const std::string& to);

@@ -22,6 +22,15 @@ std::string Describe(const v1::Migration& migration) {
                       ForTerminal(migration.actor()), ")");
 }
 
+// What a rename does to the new name, if that is a data center that the router serves: its keys
+// move to the rings that the share and salt of the old name give them. "" where it is not.
+std::string WhatMoves(MigrationClient& client, const std::string& new_name) {
+  v1::Migration migration;
+  if (!client.Get(new_name, migration).ok() || !migration.has_effective_v2_ppm()) return "";
+  return absl::StrCat(" ", ForTerminal(new_name), " is being served, at ",
+                      PercentOfPpm(migration.v2_ppm()), ": its keys move at once.");
+}
+
 ExitCode PrintResult(const v1::Migration& migration, bool as_json, const std::string& sentence) {
   Output output(STDOUT_FILENO);
   if (as_json) {
@@ -46,7 +55,7 @@ ExitCode ForgetMigration(const ForgetMigrationOptions& options) {
   v1::Migration migration;
   grpc::Status status = client.Get(options.data_center, migration);
   if (!status.ok()) return remote.FailCall(status);
-  if (!migration.is_orphaned()) {
+  if (migration.has_effective_v2_ppm()) {
     return Fail(ExitCode::kRefused,
                 absl::StrCat("nothing was forgotten, because ", remote.server(), " serves ",
                              migration.data_center()),
@@ -86,9 +95,9 @@ ExitCode RenameMigration(const RenameMigrationOptions& options) {
       options.yes,
       absl::StrCat("Give ", ForTerminal(options.new_data_center), " the migration of ",
                    Describe(migration), "? ",
-                   migration.is_orphaned()
-                       ? absl::StrCat(name, " is forgotten by that.")
-                       : absl::StrCat(name, " is being served, and keeps its migration too.")),
+                   migration.is_orphaned() ? absl::StrCat(name, " is forgotten by that.")
+                                           : absl::StrCat(name, " keeps its migration too."),
+                   WhatMoves(client, options.new_data_center)),
       remote);
   if (may != ExitCode::kOk) return may;
 

@@ -52,7 +52,7 @@ void PrintMigration(const v1::Migration& migration, Output& output) {
   table.AddRow({"tier", OrDash(migration.tier())});
   table.AddRow({"share of v2", PercentOfPpm(migration.v2_ppm()) + "  " + ShareChart(migration)});
   table.AddRow({"effective", effective});
-  if (!migration.is_orphaned()) {
+  if (migration.has_effective_v2_ppm()) {  // it is served
     table.AddRow({"ring v1", migration.has_v1() ? "yes" : "none: v2 answers every request"});
   }
   table.AddRow({"revision", absl::StrCat(migration.revision())});

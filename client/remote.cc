@@ -92,7 +92,7 @@ void FromEnvironment(const char* variable, const CLI::Option& option,
 }  // namespace
 
 void AddRemoteOptions(CLI::App& command, RemoteOptions& options, RouterPort port,
-                      std::string_view default_timeout) {
+                      std::string_view default_timeout, const CLI::Option* offline) {
   const bool is_public = port == RouterPort::kPublic;
   const char* variable = is_public ? "RINGCTL_PUBLIC_SERVER" : "RINGCTL_ADMIN_SERVER";
   options.server = is_public ? "127.0.0.1:7400" : "127.0.0.1:7401";
@@ -113,7 +113,8 @@ void AddRemoteOptions(CLI::App& command, RemoteOptions& options, RouterPort port
                                    options.timeout, ")"))
           ->type_name("DURATION")
           ->check(CheckTimeout);
-  command.parse_complete_callback([&options, variable, server, timeout] {
+  command.parse_complete_callback([&options, variable, server, timeout, offline] {
+    if (offline != nullptr && offline->count() > 0) return;
     options.server_was_given = server->count() > 0;
     FromEnvironment(variable, *server, CheckServer, options.server);
     FromEnvironment("RINGCTL_TIMEOUT", *timeout, CheckTimeout, options.timeout);
@@ -159,7 +160,8 @@ bool Remote::IsAnswer(const grpc::Status& status) const {
          channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
 }
 
-ExitCode Remote::FailCall(const grpc::Status& status, std::string_view prefix) const {
+ExitCode Remote::FailCall(const grpc::Status& status, std::string_view prefix,
+                          std::string_view advice) const {
   const std::string start(prefix);
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return Fail(
@@ -175,12 +177,12 @@ ExitCode Remote::FailCall(const grpc::Status& status, std::string_view prefix) c
   return Fail(ExitCode::kRefused,
               absl::StrCat(start, server(), " answered ", CodeName(status.error_code()), ": ",
                            status.error_message()),
-              AdviceFor(status.error_code()));
+              advice.empty() ? AdviceFor(status.error_code()) : advice);
 }
 
 ExitCode Remote::FailChange(const grpc::Status& status, std::string_view done,
-                            std::string_view look) const {
-  const ExitCode code = FailCall(status);
+                            std::string_view look, std::string_view advice) const {
+  const ExitCode code = FailCall(status, "", advice);
   if (IsRefusal(status.error_code())) return code;
   return Fail(ExitCode::kUnknown, absl::StrCat("it is not known whether ", std::string(done)),
               absl::StrCat("look with `", std::string(look), ServerFlag(), "`"));

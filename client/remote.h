@@ -18,7 +18,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace ringshift {
 
@@ -38,10 +39,12 @@ inline constexpr std::string_view kDefaultTimeout = "5s";
 
 // Adds --server and --timeout to `command`. Where they are not given the environment counts
 // ($RINGCTL_TIMEOUT is the timeout of all commands; an empty variable is none), and without that
-// the default. All are checked when the command line is parsed. Takes the parse_complete_callback
-// of `command`.
+// the default. All are checked when the command line is parsed, but for the environment where
+// `offline`, an option of `command` with which it asks no router, is given. Takes the
+// parse_complete_callback of `command`.
 void AddRemoteOptions(CLI::App& command, RemoteOptions& options, RouterPort port,
-                      std::string_view default_timeout = kDefaultTimeout);
+                      std::string_view default_timeout = kDefaultTimeout,
+                      const CLI::Option* offline = nullptr);
 
 // Empty if `server` is of one of the forms above, else what is wrong with it.
 std::string CheckServer(const std::string& server);
@@ -68,13 +71,15 @@ class Remote {
   bool IsAnswer(const grpc::Status& status) const;
 
   // Says what `status`, an error, means, and returns kUnreachable or kRefused. `prefix` comes
-  // before it: "line 3: " or nothing.
-  ExitCode FailCall(const grpc::Status& status, std::string_view prefix = "") const;
+  // before it: "line 3: " or nothing. `advice` says what to do about the router's answer; where it
+  // is empty, that is what the code means of most calls.
+  ExitCode FailCall(const grpc::Status& status, std::string_view prefix = "",
+                    std::string_view advice = "") const;
 
   // FailCall for a call that changes something, which is `done` ("ams was forgotten"): where the
   // error leaves open whether it is, says that too, and that `look` tells, and returns kUnknown.
-  ExitCode FailChange(const grpc::Status& status, std::string_view done,
-                      std::string_view look) const;
+  ExitCode FailChange(const grpc::Status& status, std::string_view done, std::string_view look,
+                      std::string_view advice = "") const;
 
  private:
   const RemoteOptions options_;

@@ -66,6 +66,14 @@ absl::Status Prepare(SqliteDatabase& database, const std::string& path, bool cre
   return internal::UpgradeStoreSchema(database, *version);
 }
 
+// Whether nothing was ever put into the store.
+absl::StatusOr<bool> IsEmpty(SqliteDatabase& database) {
+  const absl::StatusOr<SqliteStatement> row =
+      database.QueryRow("SELECT last_revision FROM revision_counter");
+  if (!row.ok()) return row.status();
+  return row->Int64(0).value_or(0) == 0;
+}
+
 // Whether an error says that the store did not work, not that a change was refused.
 bool IsFailure(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDataLoss(status);
@@ -101,6 +109,10 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
         !status.ok()) {
       return status;
     }
+    if (!has_log) {
+      absl::Status whole = internal::CheckFileSize(*head, (*file)->size(), path);
+      if (!whole.ok()) return whole;
+    }
   }
 
   absl::StatusOr<std::unique_ptr<SqliteDatabase>> database =
@@ -111,9 +123,24 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   if (absl::Status status = Prepare(**database, path, created); !status.ok()) return status;
   (*database)->SetCheckpointOnClose(true);
   (*file)->NoteLog();
+  const absl::StatusOr<bool> is_empty = IsEmpty(**database);
+  if (!is_empty.ok()) return is_empty.status();
+  if (*is_empty && if_missing == IfMissing::kFail) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("store ", QuotePath(path),
+                     ": it is empty, as a first start that failed leaves it; restore it from a "
+                     "backup, or let the router begin with a new store"));
+  }
   (*file)->Keep();
-  return std::unique_ptr<SqliteStore>(
-      new SqliteStore(path, std::move(clock), created, *std::move(file), *std::move(database)));
+  std::unique_ptr<SqliteStore> store(
+      new SqliteStore(path, std::move(clock), *is_empty, *std::move(file), *std::move(database)));
+  if (absl::Status whole = store->CheckWhole(); !whole.ok()) return whole;
+  return store;
+}
+
+absl::Status SqliteStore::CheckWhole() {
+  MutexLock lock(mutex_);
+  return CheckFile();
 }
 
 absl::StatusOr<StoreContents> SqliteStore::ReadContents(const std::string& path) {

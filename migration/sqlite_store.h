@@ -37,7 +37,7 @@ class SqliteStore final : public MigrationStore {
 
   enum class IfMissing {
     kCreate,  // make the file (not its folder)
-    kFail,    // NOT_FOUND
+    kFail,    // NOT_FOUND; FAILED_PRECONDITION if nothing was ever put into it
   };
 
   // Opens the store at `path`. One of an older schema is brought to the present one, in one step.
@@ -60,7 +60,8 @@ class SqliteStore final : public MigrationStore {
 
   ~SqliteStore() override;
 
-  // True if Open made the file: there was no state to remember.
+  // True if Open made the file, or found that nothing was ever put into it: there was no state to
+  // remember.
   bool created() const { return created_; }
 
   absl::StatusOr<std::vector<Migration>> Load() override;
@@ -82,6 +83,7 @@ class SqliteStore final : public MigrationStore {
 
   // OK if the file and its log are in place and whole, as far as their names and sizes tell.
   absl::Status CheckFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckWhole();
   absl::Status CheckSize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Begins a change, unless CheckFile fails.

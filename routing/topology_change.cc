@@ -111,21 +111,21 @@ absl::Status CheckAnsweringRings(const DataCenterSpec& from, const DataCenterSpe
       return Refuse(from,
                     absl::StrCat("a ring v1 would appear and take ", v1_percent,
                                  "% of the requests from ring v2, which answers all"),
-                    "set the share to 100% first, or keep `v1: none`");
+                    "set the share to 100% first and reload, or keep `v1: none`");
     }
     if (from.v1 && !to.v1) {
       return Refuse(
           from,
           absl::StrCat("ring v1 answers ", v1_percent, "% of the requests, and would be gone"),
-          "raise the share to 100% first, or keep ring v1");
+          "raise the share to 100% first and reload, or keep ring v1");
     }
     if (from.v1 && from.v1->points_per_weight != to.v1->points_per_weight) {
-      return Refuse(
-          from,
-          absl::StrCat("ring v1 answers ", v1_percent,
-                       "% of the requests, and its points_per_weight would change from ",
-                       from.v1->points_per_weight, " to ", to.v1->points_per_weight),
-          absl::StrCat("raise the share to 100% first, or keep ", from.v1->points_per_weight));
+      return Refuse(from,
+                    absl::StrCat("ring v1 answers ", v1_percent,
+                                 "% of the requests, and its points_per_weight would change from ",
+                                 from.v1->points_per_weight, " to ", to.v1->points_per_weight),
+                    absl::StrCat("raise the share to 100% first and reload, or keep ",
+                                 from.v1->points_per_weight));
     }
   }
   // Without a v1, v2 answers whatever the share is.
@@ -134,7 +134,7 @@ absl::Status CheckAnsweringRings(const DataCenterSpec& from, const DataCenterSpe
                   absl::StrCat("ring v2 answers ", from.v1 ? share.ToPercent() : "100",
                                "% of the requests, and its points_per_weight would change from ",
                                from.v2.points_per_weight, " to ", to.v2.points_per_weight),
-                  absl::StrCat(from.v1 ? "lower the share to 0% first, or keep "
+                  absl::StrCat(from.v1 ? "lower the share to 0% first and reload, or keep "
                                        : "there is no ring v1 to answer meanwhile: keep ",
                                from.v2.points_per_weight));
   }

@@ -3,23 +3,20 @@
 #include <utility>
 
 #include "server/log.h"
-#include "server/topology_file.h"
 
 namespace ringshift {
 
 std::string FileReload::Known() const {
   const absl::MutexLock lock(&mutex_);
-  if (waiting_) return waiting_->checksum;
+  if (waiting_) return *waiting_;
   return running_ ? *running_ : topology_.status().checksum;
 }
 
-void FileReload::TakeUp(absl::StatusOr<std::string> bytes) {
-  std::string checksum = bytes.ok() ? TopologyChecksum(*bytes) : "";
-  Contents contents{std::move(bytes), std::move(checksum)};
+void FileReload::TakeUp(std::string checksum) {
   {
     const absl::MutexLock lock(&mutex_);
     const bool is_queued = waiting_.has_value();
-    waiting_ = std::move(contents);
+    waiting_ = std::move(checksum);
     if (is_queued) return;
   }
   queue_.Add({[] { return true; },
@@ -37,19 +34,16 @@ void FileReload::TakeUp(absl::StatusOr<std::string> bytes) {
               }});
 }
 
-FileReload::Contents FileReload::StartWaiting() {
+std::string FileReload::StartWaiting() {
   const absl::MutexLock lock(&mutex_);
-  Contents contents = *std::move(waiting_);
-  waiting_.reset();
-  running_ = contents.checksum;
-  return contents;
+  running_ = std::exchange(waiting_, std::nullopt);
+  return *running_;
 }
 
 void FileReload::Run() {
-  const Contents contents = StartWaiting();
-  // What becomes of it is in the status and in the log.
-  if (topology_.status().checksum != contents.checksum) {
-    topology_.ReloadBytes(contents.bytes, ReloadTrigger::kFile, "ringshiftd").IgnoreError();
+  const std::string checksum = StartWaiting();
+  if (topology_.status().checksum != checksum) {
+    topology_.ReloadIfHolding(checksum, ReloadTrigger::kFile, "ringshiftd");
   }
   const absl::MutexLock lock(&mutex_);
   running_.reset();

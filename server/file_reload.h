@@ -1,5 +1,5 @@
-// Has contents of the topology file taken up on the reload queue, or the lack of one refused: the
-// newest, where several come while that is busy.
+// Has the topology file taken up on the reload queue once it holds something else, or refused once
+// it is gone: what was seen last, where several come while that is busy.
 //
 // Thread safety: thread-safe.
 #ifndef RINGSHIFT_SERVER_FILE_RELOAD_H_
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/topology_controller.h"
 #include "server/work_queue.h"
@@ -26,25 +25,20 @@ class FileReload {
   // nothing to read.
   std::string Known() const;
 
-  // Reloads with `bytes`, unless something has taken them up when their turn comes. Where the queue
-  // is full they are forgotten: Known says so.
-  void TakeUp(absl::StatusOr<std::string> bytes);
+  // Reloads what has this checksum, unless it was taken up, or the file holds something else, when
+  // its turn comes. Then, and where the queue is full, it is forgotten: Known says so.
+  void TakeUp(std::string checksum);
 
  private:
-  struct Contents {
-    absl::StatusOr<std::string> bytes;
-    std::string checksum;
-  };
-
   // What waits, which is running from now on.
-  Contents StartWaiting();
+  std::string StartWaiting();
   void Run();
 
   TopologyController& topology_;
   WorkQueue& queue_;
   mutable absl::Mutex mutex_;
-  std::optional<Contents> waiting_ ABSL_GUARDED_BY(mutex_);
-  // Checksum; none where no reload is under way.
+  // Checksums; none where no reload waits, or is under way.
+  std::optional<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::string> running_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -43,26 +43,35 @@ class ReloadSignal {
  public:
   void Ask() {
     const absl::MutexLock lock(&mutex_);
-    if (router_ == nullptr) {
+    if (router_ != nullptr) {
+      router_->Reload();
+    } else if (has_ended_) {
+      LogInfo("SIGHUP: the router stops, and does not reload the topology");
+    } else {
       LogInfo("SIGHUP: the topology is reloaded once the router is ready");
       is_wanted_ = true;
-    } else {
-      router_->Reload();
     }
   }
 
-  // Signals go to `router` from now on; null: they are not heard any more.
-  void SendTo(RouterServer* router) {
+  // Signals go to `router` until End.
+  void SendTo(RouterServer& router) {
     const absl::MutexLock lock(&mutex_);
-    router_ = router;
-    if (router_ != nullptr && is_wanted_) router_->Reload();
-    is_wanted_ = false;
+    router_ = &router;
+    if (is_wanted_) router_->Reload();
+  }
+
+  // Signals are not heard any more.
+  void End() {
+    const absl::MutexLock lock(&mutex_);
+    router_ = nullptr;
+    has_ended_ = true;
   }
 
  private:
   absl::Mutex mutex_;
   RouterServer* router_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool is_wanted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // The first SIGTERM or SIGINT drains the router, or ends it where it is not ready yet; the second
@@ -121,11 +130,12 @@ int Run(const RouterOptions& options) {
   absl::Status status = router.status();
   if (status.ok()) status = (*router)->BuildAndServe();
   if (status.ok()) {
-    reload.SendTo(router->get());
+    reload.SendTo(**router);
     lifecycle.WaitUntilDraining();
     (*router)->Drain();
-    reload.SendTo(nullptr);
+    reload.End();
   } else {
+    reload.End();
     LogError("cannot start", {{"error", std::string(status.message())}});
   }
   const int exit_code = status.ok() ? 0 : 1;

@@ -137,7 +137,8 @@ void CollectTopology(const TopologyController& topology,
       "waits to be accepted; else 0.");
   prometheus::MetricFamily moved =
       MakeGauge("ringshift_topology_held_moved_ratio",
-                "The part of the key space, 0 to 1, that a change which is held would move.");
+                "The part of the key space, 0 to 1, that a change which is held would move; "
+                "0 where none is held.");
   std::map<std::string, bool> held;
   for (const auto& table : tables) held[table->data_center().name()] = false;
   for (const TopologyController::Change& change : status.held) {
@@ -147,7 +148,10 @@ void CollectTopology(const TopologyController& topology,
         change.difference ? change.difference->Worst(change.share).Moved(change.share) : 1;
     AddGauge(moved, {{"data_center", change.data_center}}, ratio);
   }
-  for (const auto& [name, is] : held) AddGauge(is_held, {{"data_center", name}}, is ? 1 : 0);
+  for (const auto& [name, is] : held) {
+    AddGauge(is_held, {{"data_center", name}}, is ? 1 : 0);
+    if (!is) AddGauge(moved, {{"data_center", name}}, 0);
+  }
   for (prometheus::MetricFamily* family :
        {&reloads, &last_success, &is_successful, &generation, &is_held, &moved}) {
     families.push_back(std::move(*family));
@@ -168,9 +172,10 @@ void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies&
                          "1 if this start of the router made the store, so that there was no state "
                          "to remember; else 0.")),
            {}, store.was_created() ? 1 : 0);
-  AddGauge(families.emplace_back(
-               MakeGauge("ringshift_migration_orphans",
-                         "Migrations that the store keeps for data centers that are not served.")),
+  AddGauge(families.emplace_back(MakeGauge(
+               "ringshift_migration_orphans",
+               "Migrations that the store keeps for data centers that are not served, but for "
+               "those that --data-centers leaves out.")),
            {}, static_cast<double>(orphans));
 }
 

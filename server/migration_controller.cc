@@ -5,6 +5,7 @@
 
 #include "routing/topology.h"
 #include "server/log.h"
+#include "server/selection.h"
 
 namespace ringshift {
 namespace {
@@ -20,10 +21,10 @@ absl::Status MigrationController::Load() {
   const MutexLock lock(mutex_);
   absl::StatusOr<std::vector<Migration>> migrations = store_.Load();
   if (!migrations.ok()) return migrations.status();
-  const MutexLock orphans_lock(orphans_mutex_);
+  const MutexLock unserved_lock(unserved_mutex_);
   for (Migration& migration : *migrations) {
     std::string name = migration.data_center;
-    orphans_.insert_or_assign(std::move(name), std::move(migration));
+    unserved_.insert_or_assign(std::move(name), std::move(migration));
   }
   return absl::OkStatus();
 }
@@ -63,28 +64,29 @@ absl::StatusOr<Migration> MigrationController::Stored(const DataCenter& data_cen
   if (ensured->created) {
     LogWarn("the store has no share of the data center: a new one is made",
             {{"data_center", name}, {"share", ensured->migration.share.ToPercent()}});
-    const MutexLock orphans_lock(orphans_mutex_);
-    orphans_.insert_or_assign(name, ensured->migration);
+    const MutexLock unserved_lock(unserved_mutex_);
+    unserved_.insert_or_assign(name, ensured->migration);
   }
   return std::move(ensured->migration);
 }
 
 void MigrationController::Publish(std::shared_ptr<const RoutingTable> table) {
   const std::string name = table->data_center().name();
-  const MutexLock orphans_lock(orphans_mutex_);
+  const MutexLock unserved_lock(unserved_mutex_);
   directory_.Publish(std::move(table));
-  orphans_.erase(name);
+  unserved_.erase(name);
 }
 
 void MigrationController::Drop(const std::string& data_center) {
+  // Goes away after the lock: its rings may go with it.
+  absl::StatusOr<std::shared_ptr<const RoutingTable>> table;
   const MutexLock lock(mutex_);
-  // Kept until the locks are free: its rings may go with it.
-  const absl::StatusOr<std::shared_ptr<const RoutingTable>> table = directory_.Find(data_center);
+  table = directory_.Find(data_center);
   if (!table.ok()) return;
   {
-    const MutexLock orphans_lock(orphans_mutex_);
+    const MutexLock unserved_lock(unserved_mutex_);
     directory_.Remove(data_center);
-    orphans_.insert_or_assign(data_center, (*table)->migration());
+    unserved_.insert_or_assign(data_center, (*table)->migration());
   }
   LogInfo("data center not served any more: its migration is kept",
           {{"data_center", data_center}, {"share", (*table)->migration().share.ToPercent()}});
@@ -96,10 +98,11 @@ absl::StatusOr<MigrationController::Changed> MigrationController::SetShare(
   absl::StatusOr<std::shared_ptr<const RoutingTable>> before = directory_.Find(change.data_center);
   if (!before.ok()) return before.status();
   const std::shared_ptr<const DataCenter>& data_center = (*before)->shared_data_center();
-  if (data_center->v1() == nullptr) {
-    return absl::FailedPreconditionError(
-        "data center \"" + data_center->name() +
-        "\" has no ring v1: v2 answers every request, and there is no share to set");
+  // 100 % is what is in force there; with it the data center may get a v1.
+  if (data_center->v1() == nullptr && change.share != Share::All()) {
+    return absl::FailedPreconditionError("data center \"" + data_center->name() +
+                                         "\" has no ring v1: v2 answers every request, and the "
+                                         "only share to set is 100%");
   }
   absl::StatusOr<Migration> migration = store_.SetShare(change);
   if (!migration.ok()) {
@@ -129,6 +132,11 @@ absl::StatusOr<Migration> MigrationController::Forget(const ForgetRequest& reque
                                          "\": take it out of the topology before its migration is "
                                          "forgotten");
   }
+  if (!IsSelected(selected_, request.data_center)) {
+    return absl::FailedPreconditionError("--data-centers leaves data center \"" +
+                                         request.data_center +
+                                         "\" out: its migration is no orphan of this router");
+  }
   absl::StatusOr<Migration> migration = store_.Forget(request);
   if (!migration.ok()) {
     LogWarn("migration not forgotten", {{"data_center", request.data_center},
@@ -140,14 +148,14 @@ absl::StatusOr<Migration> MigrationController::Forget(const ForgetRequest& reque
                                   {"share", migration->share.ToPercent()},
                                   {"actor", request.actor},
                                   {"reason", request.reason}});
-  const MutexLock orphans_lock(orphans_mutex_);
-  orphans_.erase(request.data_center);
+  const MutexLock unserved_lock(unserved_mutex_);
+  unserved_.erase(request.data_center);
   return migration;
 }
 
 absl::StatusOr<Migration> MigrationController::Rename(RenameRequest request) {
   const MutexLock lock(mutex_);
-  request.keep_from = directory_.Find(request.from).ok();
+  request.keep_from = directory_.Find(request.from).ok() || !IsSelected(selected_, request.from);
   const absl::StatusOr<std::shared_ptr<const RoutingTable>> served = directory_.Find(request.to);
   // Before the store is changed: afterwards it would be too late to find that there can be no
   // table.
@@ -178,12 +186,12 @@ absl::StatusOr<Migration> MigrationController::Rename(RenameRequest request) {
     if (!created.ok()) return Annotate(request.to, created.status());
     table = *std::move(created);
   }
-  const MutexLock orphans_lock(orphans_mutex_);
-  if (!request.keep_from) orphans_.erase(request.from);
+  const MutexLock unserved_lock(unserved_mutex_);
+  if (!request.keep_from) unserved_.erase(request.from);
   if (table != nullptr) {
     directory_.Publish(std::move(table));
   } else {
-    orphans_.insert_or_assign(request.to, *migration);
+    unserved_.insert_or_assign(request.to, *migration);
   }
   return migration;
 }
@@ -191,10 +199,12 @@ absl::StatusOr<Migration> MigrationController::Rename(RenameRequest request) {
 std::vector<MigrationController::View> MigrationController::Migrations() const {
   std::vector<View> views;
   {
-    const MutexLock orphans_lock(orphans_mutex_);
-    for (const auto& [name, migration] : orphans_) views.push_back({migration, nullptr});
+    const MutexLock unserved_lock(unserved_mutex_);
+    for (const auto& [name, migration] : unserved_) {
+      views.push_back({migration, nullptr, IsSelected(selected_, name)});
+    }
     for (std::shared_ptr<const RoutingTable>& table : directory_.Tables()) {
-      views.push_back({table->migration(), std::move(table)});
+      views.push_back({table->migration(), std::move(table), false});
     }
   }
   std::sort(views.begin(), views.end(), [](const View& a, const View& b) {
@@ -206,13 +216,13 @@ std::vector<MigrationController::View> MigrationController::Migrations() const {
 absl::StatusOr<MigrationController::View> MigrationController::Find(
     std::string_view data_center) const {
   {
-    const MutexLock orphans_lock(orphans_mutex_);
+    const MutexLock unserved_lock(unserved_mutex_);
     if (absl::StatusOr<std::shared_ptr<const RoutingTable>> table = directory_.Find(data_center);
         table.ok()) {
-      return View{(*table)->migration(), *table};
+      return View{(*table)->migration(), *table, false};
     }
-    if (const auto found = orphans_.find(data_center); found != orphans_.end()) {
-      return View{found->second, nullptr};
+    if (const auto found = unserved_.find(data_center); found != unserved_.end()) {
+      return View{found->second, nullptr, IsSelected(selected_, found->first)};
     }
   }
   std::vector<std::string> known;
@@ -221,8 +231,10 @@ absl::StatusOr<MigrationController::View> MigrationController::Find(
 }
 
 std::size_t MigrationController::OrphanCount() const {
-  const MutexLock orphans_lock(orphans_mutex_);
-  return orphans_.size();
+  const MutexLock unserved_lock(unserved_mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(unserved_.begin(), unserved_.end(),
+                    [this](const auto& entry) { return IsSelected(selected_, entry.first); }));
 }
 
 }  // namespace ringshift

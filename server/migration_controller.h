@@ -1,5 +1,6 @@
 // Changes migrations: in the store first, then in the routing tables. And keeps, beside the tables,
-// the migrations of data centers that are not served.
+// the migrations of data centers that are not served: orphans, unless --data-centers leaves them
+// out.
 //
 // A change is in force once it is durable, never before; and because changes are made one at a
 // time, the tables go through the store's revisions in order. A data center that is being served
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,9 +35,11 @@ namespace ringshift {
 
 class MigrationController {
  public:
-  // Both outlive this object, and nothing else changes migrations or publishes tables.
-  MigrationController(MigrationStore& store, RoutingDirectory& directory)
-      : store_(store), directory_(directory) {}
+  // `store` and `directory` outlive this object, and nothing else changes migrations or publishes
+  // tables. `selected` are the data centers that this router may serve; none means all.
+  MigrationController(MigrationStore& store, RoutingDirectory& directory,
+                      std::vector<std::string> selected = {})
+      : store_(store), directory_(directory), selected_(std::move(selected)) {}
 
   // Takes up the migrations that the store has. Call it before anything else. Errors: those of
   // MigrationStore::Load.
@@ -50,13 +54,13 @@ class MigrationController {
   using Check = std::function<absl::Status(const Migration&)>;
   absl::Status Adopt(std::shared_ptr<const DataCenter> data_center, const Check& check);
 
-  // Serves the data center no more. Its migration is an orphan from then on.
+  // Serves the data center no more. Its migration is kept.
   void Drop(const std::string& data_center);
 
   // OK once the change is durable and published; it is logged.
   //
   // NOT_FOUND            the router does not serve the data center.
-  // FAILED_PRECONDITION  the data center has no v1.
+  // FAILED_PRECONDITION  the data center has no v1, and the share is not all.
   // Otherwise the errors of MigrationStore::SetShare.
   struct Changed {
     std::shared_ptr<const RoutingTable> table;
@@ -64,40 +68,43 @@ class MigrationController {
   };
   absl::StatusOr<Changed> SetShare(const ShareChange& change);
 
-  // FAILED_PRECONDITION if the router serves the data center; otherwise as MigrationStore::Forget.
+  // FAILED_PRECONDITION if the data center is served or not selected; otherwise as
+  // MigrationStore::Forget.
   absl::StatusOr<Migration> Forget(const ForgetRequest& request);
 
-  // A data center that is served keeps its migration, so `request.keep_from` is ignored. Where `to`
+  // Only an orphan is forgotten by that, so `request.keep_from` is ignored. Where `to`
   // is served, its table has the migration once this is OK. Errors: those of
   // MigrationStore::Rename.
   absl::StatusOr<Migration> Rename(RenameRequest request);
 
-  // Every migration, by data center. `table` is null where the data center is not served.
+  // Every migration, by data center.
   struct View {
     Migration migration;
-    std::shared_ptr<const RoutingTable> table;
+    std::shared_ptr<const RoutingTable> table;  // null where the data center is not served
+    bool is_orphan = false;                     // not served, though it is selected
   };
   std::vector<View> Migrations() const;
   // NOT_FOUND with the known names, bounded.
   absl::StatusOr<View> Find(std::string_view data_center) const;
-  // How many migrations belong to data centers that are not served.
+  // How many migrations are orphans.
   std::size_t OrphanCount() const;
 
  private:
   // The migration that the store has for a data center that is not served, made where it has none.
   absl::StatusOr<Migration> Stored(const DataCenter& data_center)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // An orphan is one no more.
   void Publish(std::shared_ptr<const RoutingTable> table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Serialises changes; held while the store is waited for.
   Mutex mutex_;
   MigrationStore& store_ ABSL_GUARDED_BY(mutex_);
   RoutingDirectory& directory_;  // has its own synchronisation; published to under mutex_
+  const std::vector<std::string> selected_;
   // Held for moments; so that readers see every data center once, a table is added or taken away
   // under it too.
-  mutable Mutex orphans_mutex_;
-  std::map<std::string, Migration, std::less<>> orphans_ ABSL_GUARDED_BY(orphans_mutex_);
+  mutable Mutex unserved_mutex_;
+  // Of data centers that are not served, orphans or not selected.
+  std::map<std::string, Migration, std::less<>> unserved_ ABSL_GUARDED_BY(unserved_mutex_);
 };
 
 }  // namespace ringshift

@@ -32,7 +32,8 @@ void ToProto(WallTime time, google::protobuf::Timestamp& proto) {
   proto.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(time - seconds).count()));
 }
 
-void ToProto(const Migration& migration, const RoutingTable* table, v1::Migration& proto) {
+void ToProto(const MigrationController::View& view, v1::Migration& proto) {
+  const Migration& migration = view.migration;
   proto.set_data_center(migration.data_center);
   proto.set_v2_ppm(migration.share.ppm());
   proto.set_salt(migration.salt);
@@ -41,14 +42,16 @@ void ToProto(const Migration& migration, const RoutingTable* table, v1::Migratio
   ToProto(migration.update_time, *proto.mutable_update_time());
   proto.set_actor(migration.actor);
   proto.set_reason(migration.reason);
-  if (table == nullptr) {
-    proto.set_is_orphaned(true);
+  proto.set_is_orphaned(view.is_orphan);
+  if (view.table == nullptr) {
+    if (!view.is_orphan) proto.set_effective_reason("--data-centers leaves the data center out");
     return;
   }
-  proto.set_tier(table->data_center().tier());
-  proto.set_has_v1(table->data_center().v1() != nullptr);
-  proto.set_effective_v2_ppm(table->share().ppm());
-  proto.set_effective_reason(std::string(table->share_reason()));
+  const RoutingTable& table = *view.table;
+  proto.set_tier(table.data_center().tier());
+  proto.set_has_v1(table.data_center().v1() != nullptr);
+  proto.set_effective_v2_ppm(table.share().ppm());
+  proto.set_effective_reason(std::string(table.share_reason()));
 }
 
 void ToProto(const MigrationChange& change, v1::MigrationChange& proto) {

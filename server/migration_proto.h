@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "migration/store.h"
 #include "ringshift/v1/migration.pb.h"
-#include "routing/routing_table.h"
+#include "server/migration_controller.h"
 
 namespace ringshift {
 
@@ -24,8 +24,7 @@ inline constexpr std::size_t kMaxReasonBytes = 1024;
 inline constexpr std::size_t kMaxRequestedByBytes = 256;
 
 void ToProto(WallTime time, google::protobuf::Timestamp& proto);
-// `table` is null for an orphan.
-void ToProto(const Migration& migration, const RoutingTable* table, v1::Migration& proto);
+void ToProto(const MigrationController::View& view, v1::Migration& proto);
 void ToProto(const MigrationChange& change, v1::MigrationChange& proto);
 
 // Each is OK, or INVALID_ARGUMENT with the field, the value and the limit.

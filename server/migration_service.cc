@@ -66,7 +66,7 @@ grpc::Status MigrationService::SetMigration(grpc::ServerContext* context,
       changes_, context,
       [this, change = *std::move(change)] { return migrations_.SetShare(change); },
       [response](const MigrationController::Changed& changed) {
-        ToProto(changed.table->migration(), changed.table.get(), *response->mutable_migration());
+        ToProto({changed.table->migration(), changed.table}, *response->mutable_migration());
         response->set_previous_v2_ppm(changed.previous.ppm());
       });
 }
@@ -100,7 +100,7 @@ grpc::Status MigrationService::ForgetMigration(grpc::ServerContext* context,
   return QueueCall(
       changes_, context, [this, wanted = *std::move(wanted)] { return migrations_.Forget(wanted); },
       [response](const Migration& migration) {
-        ToProto(migration, nullptr, *response->mutable_migration());
+        ToProto({migration, nullptr, /*is_orphan=*/true}, *response->mutable_migration());
       });
 }
 
@@ -117,7 +117,7 @@ grpc::Status MigrationService::RenameMigration(grpc::ServerContext* context,
         return migrations_.Find(wanted.to);
       },
       [response](const MigrationController::View& view) {
-        ToProto(view.migration, view.table.get(), *response->mutable_migration());
+        ToProto(view, *response->mutable_migration());
       });
 }
 
@@ -127,7 +127,7 @@ absl::Status MigrationService::Get(const v1::GetMigrationRequest& request,
   if (absl::Status named = CheckDataCenterIsNamed(request.data_center()); !named.ok()) return named;
   absl::StatusOr<MigrationController::View> view = migrations_.Find(request.data_center());
   if (!view.ok()) return view.status();
-  ToProto(view->migration, view->table.get(), *response.mutable_migration());
+  ToProto(*view, *response.mutable_migration());
   return absl::OkStatus();
 }
 
@@ -145,7 +145,7 @@ absl::Status MigrationService::List(const v1::ListMigrationsRequest& request,
       response.set_next_page_token(NamePageToken(response.migrations().rbegin()->data_center()));
       break;
     }
-    ToProto(view.migration, view.table.get(), *response.add_migrations());
+    ToProto(view, *response.add_migrations());
   }
   return absl::OkStatus();
 }

@@ -28,8 +28,10 @@ constexpr std::chrono::milliseconds kDrainTime{2000};
 constexpr std::chrono::milliseconds kQuietWhileRefusing{100};
 constexpr std::chrono::milliseconds kRefuseTime{1000};
 
+// A file that is written in steps further apart than this is taken for one that is there.
+constexpr std::chrono::milliseconds kPauseBetweenReads{300};
 constexpr std::chrono::seconds kWatchPause{1};
-constexpr std::chrono::seconds kSaveTopologyPause{1};
+constexpr std::chrono::seconds kCatchUpPause{1};
 constexpr std::chrono::seconds kCheckStorePause{5};
 // How long a look at the topology file may take when the router stops.
 constexpr std::chrono::milliseconds kMoment{500};
@@ -78,22 +80,12 @@ absl::Status CheckAddresses(const RouterOptions& options) {
   return absl::OkStatus();
 }
 
-// A pipe, a terminal or the like: to read it is to take from it, and may wait for somebody.
-bool IsStream(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  return std::filesystem::is_other(status);
-}
-
-// What the watcher sees of the topology.
-absl::StatusOr<std::string> ReadWatchedFile(const std::string& path) {
-  if (IsStream(path))
-    return absl::FailedPreconditionError(path + " is not a regular file any more");
-  return ReadTopologyFile(path);
-}
-
 TopologyController::Options TopologyOptions(const RouterOptions& options) {
-  return {options.topology_path, options.data_centers, options.limits, SystemWallTime,
+  return {options.topology_path,
+          options.data_centers,
+          options.limits,
+          SystemWallTime,
+          [] { std::this_thread::sleep_for(kPauseBetweenReads); },
           MemoryBudget(options.build_memory)};
 }
 
@@ -126,21 +118,23 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
     : store_(std::move(store)),
       lifecycle_(lifecycle),
       store_health_(kStoreScheme + options.sqlite_path, store_->created(), *store_),
-      migrations_(*store_, directory_),
+      migrations_(*store_, directory_, options.data_centers),
       topology_(TopologyOptions(options), *store_, migrations_, directory_, route_metrics_),
       metrics_(directory_, route_metrics_, migrations_, topology_, store_health_),
       check_store_("check of the store", changes_, [this] { store_health_.Check(); }),
-      save_topology_("saving of the topology", reloads_, [this] { topology_.SavePending(); }),
+      catch_up_("saving of the topology", reloads_,
+                [this] {
+                  topology_.SavePending();
+                  topology_.RetryFailed();
+                }),
       // What becomes of it is in the status and in the log.
       reload_by_signal_(
           "reload by SIGHUP", reloads_,
           [this] { topology_.Reload(ReloadTrigger::kSignal, "SIGHUP").IgnoreError(); }),
       reload_by_file_(topology_, reloads_),
-      watcher_({[this] { return ReadWatchedFile(topology_.path()); },
+      watcher_({[this] { return ReadTopologyFile(topology_.path()); },
                 [this] { return reload_by_file_.Known(); },
-                [this](absl::StatusOr<std::string> bytes) {
-                  reload_by_file_.TakeUp(std::move(bytes));
-                }}),
+                [this](std::string checksum) { reload_by_file_.TakeUp(std::move(checksum)); }}),
       routing_service_(lifecycle_, directory_),
       migration_service_(lifecycle_, migrations_, *store_, changes_, reads_),
       topology_service_(lifecycle_, directory_, topology_, reloads_, reads_),
@@ -212,13 +206,8 @@ void RouterServer::StartPeriodicTasks() {
     periodic_tasks_.push_back(std::make_unique<PeriodicTask>(pause, std::move(run)));
   };
   add(kCheckStorePause, [this] { check_store_.Post(); });
-  add(kSaveTopologyPause, [this] { save_topology_.Post(); });
-  if (IsStream(topology_.path())) {
-    LogWarn("the topology is not a regular file, so it is not watched",
-            {{"file", topology_.path()}});
-  } else {
-    add(kWatchPause, [this] { watcher_.Look(); });
-  }
+  add(kCatchUpPause, [this] { catch_up_.Post(); });
+  add(kWatchPause, [this] { watcher_.Look(); });
 }
 
 void RouterServer::Drain() {

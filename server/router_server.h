@@ -92,7 +92,7 @@ class RouterServer {
   RouterMetrics metrics_;
   // What the queues below do, which are gone before.
   QueuedTask check_store_;
-  QueuedTask save_topology_;
+  QueuedTask catch_up_;
   QueuedTask reload_by_signal_;
   FileReload reload_by_file_;
   TopologyWatcher watcher_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "routing/topology_writer.h"
 #include "server/heap.h"
 #include "server/log.h"
+#include "server/selection.h"
 #include "server/topology_file.h"
 #include "server/topology_log.h"
 
@@ -22,10 +24,6 @@ using Result = TopologyController::Result;
 
 // Of the start, of signals and of what the file itself says.
 constexpr std::string_view kOwnActor = "ringshiftd";
-
-bool IsSelected(const std::vector<std::string>& names, const std::string& name) {
-  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // NOT_FOUND if `file` lacks one of `names`.
 absl::Status CheckSelected(const std::vector<std::string>& names, const Topology& file) {
@@ -83,7 +81,10 @@ TopologyController::TopologyController(Options options, MigrationStore& store,
       route_metrics_(route_metrics) {}
 
 absl::Status TopologyController::CheckFirstFile(const Options& options) {
-  absl::StatusOr<LoadedTopology> loaded = LoadTopologyFile(options.path);
+  const absl::StatusOr<std::string> bytes =
+      ReadSettledTopologyFile(options.path, options.pause_between_reads);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<LoadedTopology> loaded = ParseTopology(*bytes, options.path);
   if (!loaded.ok()) return loaded.status();
   absl::Status selected = CheckSelected(options.data_centers, loaded->topology);
   if (!selected.ok()) return selected;
@@ -132,12 +133,20 @@ absl::StatusOr<std::size_t> TopologyController::ServeStored() {
 
 absl::StatusOr<std::vector<Change>> TopologyController::Reload(ReloadTrigger trigger,
                                                                const std::string& actor) {
-  return ReloadBytes(ReadTopologyFile(options_.path), trigger, actor);
+  return TakeUp(ReadSettledTopologyFile(options_.path, options_.pause_between_reads), trigger,
+                actor);
 }
 
-absl::StatusOr<std::vector<Change>> TopologyController::ReloadBytes(
+void TopologyController::ReloadIfHolding(const std::string& checksum, ReloadTrigger trigger,
+                                         const std::string& actor) {
+  const absl::StatusOr<std::string> bytes = ReadTopologyFile(options_.path);
+  if (ChecksumOfRead(bytes) == checksum) TakeUp(bytes, trigger, actor).IgnoreError();
+}
+
+absl::StatusOr<std::vector<Change>> TopologyController::TakeUp(
     const absl::StatusOr<std::string>& bytes, ReloadTrigger trigger, const std::string& actor) {
   const auto start = std::chrono::steady_clock::now();
+  failed_.reset();
   if (!bytes.ok()) return Refuse(bytes.status(), "", trigger, actor);
   const std::string checksum = TopologyChecksum(*bytes);
   absl::StatusOr<Topology> topology = Parse(*bytes);
@@ -159,8 +168,9 @@ absl::StatusOr<std::vector<Change>> TopologyController::ReloadBytes(
     LogTopologyChange(change, checksum, trigger);
     if (change.outcome == Outcome::kHeld) {
       held_[name] = spec == nullptr ? std::nullopt : std::optional(*spec);
-    } else if (change.outcome == Outcome::kFailed && error.ok()) {
-      error = absl::Status(change.code, absl::string_view(change.reason));
+    } else if (change.outcome == Outcome::kFailed) {
+      if (change.code == absl::StatusCode::kUnavailable) failed_ = {checksum, trigger, actor};
+      if (error.ok()) error = absl::Status(change.code, absl::string_view(change.reason));
     }
     changes.push_back(std::move(change));
   }
@@ -349,6 +359,13 @@ absl::StatusOr<std::vector<Change>> TopologyController::Accept(
     return absl::AbortedError(absl::string_view("what is held has the checksum " + held + ", not " +
                                                 checksum + ": look at it, and decide again"));
   }
+  // What somebody has looked at and the file does not say any more would be undone at once.
+  if (const std::string now = ChecksumOfRead(ReadTopologyFile(options_.path)); now != checksum) {
+    return absl::AbortedError(
+        absl::string_view("what is held is not what the topology file has, " +
+                          (now.empty() ? "which cannot be read" : "whose checksum is " + now) +
+                          ": wait until it is read, or reload, and decide again"));
+  }
   Held accepted;
   for (const std::string& name : data_centers) {
     const auto found = held_.find(name);
@@ -399,9 +416,15 @@ void TopologyController::Save(TopologyUpdate update) {
   const std::string name = update.data_center;
   // While the store does not take one, each of many would wait for it.
   const bool is_down = !pending_.empty();
-  pending_[name] = std::move(update);
+  if (pending_.size() >= kMaxPending) {
+    const auto before =
+        std::find_if(pending_.rbegin(), pending_.rend(),
+                     [&name](const TopologyUpdate& each) { return each.data_center == name; });
+    if (before != pending_.rend()) pending_.erase(std::next(before).base());
+  }
+  pending_.push_back(std::move(update));
   if (is_down) return;
-  const absl::Status saved = store_.SaveTopology(pending_[name]);
+  const absl::Status saved = store_.SaveTopology(pending_.front());
   if (saved.ok()) {
     pending_.clear();
     return;
@@ -414,19 +437,27 @@ void TopologyController::Save(TopologyUpdate update) {
 void TopologyController::SavePending() {
   if (pending_.empty()) return;
   while (!pending_.empty()) {
-    const absl::Status saved = store_.SaveTopology(pending_.begin()->second);
+    const absl::Status saved = store_.SaveTopology(pending_.front());
     if (!saved.ok()) return ShowPending(saved);
-    pending_.erase(pending_.begin());
+    pending_.pop_front();
   }
   LogInfo("the store has the topology that is served");
   ShowPending(absl::OkStatus());
 }
 
+void TopologyController::RetryFailed() {
+  if (!failed_ || !store_.Check().ok()) return;
+  const Failed failed = *failed_;
+  ReloadIfHolding(failed.checksum, failed.trigger, failed.actor);
+}
+
 void TopologyController::ShowPending(const absl::Status& error) {
   std::string text;
   if (!error.ok()) {
-    text = "not stored: the topology of " + pending_.begin()->first;
-    if (pending_.size() > 1) text += " and " + std::to_string(pending_.size() - 1) + " more";
+    std::set<std::string_view> names;
+    for (const TopologyUpdate& update : pending_) names.insert(update.data_center);
+    text = "not stored: the topology of " + pending_.front().data_center;
+    if (names.size() > 1) text += " and " + std::to_string(names.size() - 1) + " more";
     text += ": " + std::string(error.message());
   }
   const absl::MutexLock lock(&mutex_);

@@ -6,9 +6,9 @@
 // until Accept. What is served is saved in the store, so that a restart goes by the same rules, and
 // serves what was served before where the file is bad, held or too large.
 //
-// Thread safety: Start, the reloads, Accept and SavePending are thread-compatible (one thread,
-// which they keep busy for as long as rings take to build); path, status and counts may be called
-// from any thread and wait for nothing.
+// Thread safety: Start, the reloads, Accept, SavePending and RetryFailed are thread-compatible (one
+// thread, which they keep busy for as long as rings take to build); path, status and counts may be
+// called from any thread and wait for nothing.
 #ifndef RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
 #define RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
 
@@ -16,6 +16,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +50,8 @@ class TopologyController {
     std::vector<std::string> data_centers;  // those to serve; empty means all
     ReloadLimits limits;
     WallClock clock = SystemWallTime;
+    // Between two reads of the file, which must agree: ReadSettledTopologyFile's.
+    std::function<void()> pause_between_reads = nullptr;
     MemoryBudget memory = MemoryBudget();
   };
 
@@ -93,21 +97,29 @@ class TopologyController {
   // Reads the file and takes it up. An error: what is served is as before, and nothing is held any
   // more, since the file does not say so. Every data center's change, by name, otherwise.
   absl::StatusOr<std::vector<Change>> Reload(ReloadTrigger trigger, const std::string& actor);
-  // The same with what the file held, or why it could not be read.
-  absl::StatusOr<std::vector<Change>> ReloadBytes(const absl::StatusOr<std::string>& bytes,
-                                                  ReloadTrigger trigger, const std::string& actor);
+  // The same, what becomes of it being in the status and in the log, if the file holds what has
+  // this checksum; "": if it cannot be read. Otherwise nothing happens.
+  void ReloadIfHolding(const std::string& checksum, ReloadTrigger trigger,
+                       const std::string& actor);
 
   // Takes up the data centers (empty: all) that the topology of this checksum holds.
   //
-  // ABORTED              what is held has another checksum; the message has it.
+  // ABORTED              what is held, or what the file has by now, has another checksum; the
+  //                      message has it.
   // NOT_FOUND            a data center is not held.
-  // FAILED_PRECONDITION  nothing is held; or CheckAnsweringRings at the present share.
+  // FAILED_PRECONDITION  nothing is held; or CheckAnsweringRings at the share of this moment.
   absl::StatusOr<std::vector<Change>> Accept(const std::string& checksum,
                                              const std::vector<std::string>& data_centers,
                                              const std::string& actor, const std::string& reason);
 
-  // Saves what the store did not take before, if there is such.
+  // How many changes wait for a store that takes none. Above it, of each data center only the
+  // newest does.
+  static constexpr std::size_t kMaxPending = 100;
+  // Saves what the store did not take before, if there is such, in order.
   void SavePending();
+  // Reloads the file once the store works, if a data center of the last reload was not taken up
+  // because it did not.
+  void RetryFailed();
 
   const std::string& path() const { return options_.path; }
   Status status() const;
@@ -123,9 +135,17 @@ class TopologyController {
     std::string checksum;  // of the file that says so
   };
   using Held = std::map<std::string, std::optional<DataCenterSpec>>;  // none: not listed any more
+  // A reload that the store has kept from taking up all of the file.
+  struct Failed {
+    std::string checksum;
+    ReloadTrigger trigger;
+    std::string actor;
+  };
 
   // Serves what the store has; returns how many data centers that are.
   absl::StatusOr<std::size_t> ServeStored();
+  absl::StatusOr<std::vector<Change>> TakeUp(const absl::StatusOr<std::string>& bytes,
+                                             ReloadTrigger trigger, const std::string& actor);
   // The topology of `bytes`, without what is not served here, if it may be taken up.
   absl::StatusOr<Topology> Parse(std::string_view bytes) const;
   absl::Status Refuse(absl::Status error, const std::string& checksum, ReloadTrigger trigger,
@@ -152,7 +172,8 @@ class TopologyController {
 
   // Of the one thread.
   Held held_;
-  std::map<std::string, TopologyUpdate> pending_;  // what the store did not take
+  std::deque<TopologyUpdate> pending_;  // what the store did not take, the oldest first
+  std::optional<Failed> failed_;        // the last reload, if it is one
 
   std::atomic<std::uint64_t> ring_builds_{0};
   mutable absl::Mutex mutex_;

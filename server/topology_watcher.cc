@@ -7,10 +7,9 @@
 namespace ringshift {
 
 void TopologyWatcher::Look() {
-  absl::StatusOr<std::string> bytes = calls_.read();
-  std::string seen = bytes.ok() ? TopologyChecksum(*bytes) : "";
+  std::string seen = ChecksumOfRead(calls_.read());
   const bool settled = seen == last_seen_;
-  if (settled && seen != calls_.known()) calls_.take_up(std::move(bytes));
+  if (settled && seen != calls_.known()) calls_.take_up(seen);
   last_seen_ = std::move(seen);
 }
 

@@ -27,8 +27,8 @@ class TopologyWatcher {
     // The TopologyChecksum of what was taken up last, or is waiting for that, whatever came of it;
     // "" where it could not be read.
     std::function<std::string()> known;
-    // Another content, or why there is none, settled.
-    std::function<void(absl::StatusOr<std::string> bytes)> take_up;
+    // Another content, which has this checksum, or the lack of one, has settled.
+    std::function<void(std::string checksum)> take_up;
   };
 
   explicit TopologyWatcher(Calls calls) : calls_(std::move(calls)) {}

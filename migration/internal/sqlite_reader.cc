@@ -77,6 +77,10 @@ absl::StatusOr<StoreContents> ReadSqliteStore(const std::string& path) {
       return status;
     }
     const ReadMode mode = ModeFor(before);
+    if (mode == ReadMode::kUnchanging) {
+      absl::Status whole = CheckFileSize(head->bytes, std::get<0>(before.written), path);
+      if (!whole.ok() && StateOf(head->real_path) == before) return whole;
+    }
     absl::StatusOr<StoreContents> contents = ReadAs(mode, head->real_path, path);
     if (contents.ok() && mode != ReadMode::kUnchanging) return contents;
     if (StateOf(head->real_path) == before) return contents;

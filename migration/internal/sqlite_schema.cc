@@ -135,6 +135,17 @@ absl::Status CheckStoreHeader(std::string_view head, const std::string& real_pat
   return absl::OkStatus();
 }
 
+absl::Status CheckFileSize(std::string_view head, std::int64_t size, const std::string& path) {
+  constexpr std::size_t kPageSizeOffset = 16;  // two bytes
+  constexpr std::size_t kPageCountOffset = 28;
+  const std::int64_t stored_page_size = BigEndian32(head, kPageSizeOffset) >> 16;
+  const std::int64_t page_size = stored_page_size == 1 ? 65536 : stored_page_size;
+  const std::int64_t expected = page_size * BigEndian32(head, kPageCountOffset);
+  if (size >= expected) return absl::OkStatus();
+  return DamagedError(path,
+                      absl::StrCat("the file was cut off to ", size, " of ", expected, " bytes"));
+}
+
 absl::StatusOr<std::int64_t> CheckStoreContent(SqliteDatabase& database, const std::string& path) {
   {
     const absl::StatusOr<SqliteStatement> check = database.QueryRow("PRAGMA quick_check(1)");

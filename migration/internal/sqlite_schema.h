@@ -29,6 +29,9 @@ inline constexpr std::size_t kSqliteHeaderBytes = 100;
 absl::Status CheckStoreHeader(std::string_view head, const std::string& real_path,
                               const std::string& path);
 
+// DATA_LOSS if the file has less than its header says. `head` as above, of a file without a log.
+absl::Status CheckFileSize(std::string_view head, std::int64_t size, const std::string& path);
+
 // Checks what the header cannot show, and returns the schema version. Reads only.
 absl::StatusOr<std::int64_t> CheckStoreContent(SqliteDatabase& database, const std::string& path);
 

@@ -274,7 +274,9 @@ TEST_F(PrometheusTest, EveryExpressionOfTheDashboardAndOfTheAlertsWorksDuringAMi
   for (const char* kind : {"requested", "effective"}) {
     std::string expression = share;
     Replace(expression, "%", kind);
-    EXPECT_THAT(prometheus_->Query(expression), ElementsAre(0.25));
+    EXPECT_TRUE(Eventually([&] {
+      return prometheus_->Query(expression) == std::vector<double>{0.25};
+    })) << expression;
   }
   const auto measured_share =
       std::find_if(expressions.begin(), expressions.end(), [](const std::string& expression) {

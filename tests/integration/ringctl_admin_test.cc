@@ -138,13 +138,42 @@ TEST_F(RingctlAdminTest, AReloadInJsonHasEveryDataCenter) {
   EXPECT_EQ(Member(Member(json, "topology").struct_value(), "checksum").string_value(), kChecksum);
 }
 
-TEST_F(RingctlAdminTest, ABadFileIsARefusal) {
-  fake_.change = {grpc::StatusCode::INVALID_ARGUMENT, "topology.yaml:3:5: a node needs a name"};
-  const Completed result = Run({"topology", "reload"});
-  EXPECT_EQ(result.exit_code, 5);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("topology.yaml:3:5: a node needs a name"),
-                                Not(HasSubstr("not known"))));
-  EXPECT_EQ(result.out, "");
+TEST_F(RingctlAdminTest, ABadFileIsARefusalAndTheFileIsWhatToCorrect) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::NOT_FOUND,
+        grpc::StatusCode::PERMISSION_DENIED, grpc::StatusCode::FAILED_PRECONDITION}) {
+    fake_.change = {code, "topology.yaml:3:5: a node needs a name"};
+    const Completed result = Run({"topology", "reload"});
+    EXPECT_EQ(result.exit_code, 5);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("topology.yaml:3:5: a node needs a name: "),
+                                  HasSubstr("correct the topology file"),
+                                  HasSubstr("until then the router serves as before\n"),
+                                  Not(HasSubstr("arguments")), Not(HasSubstr("not known"))));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST_F(RingctlAdminTest, ARefusedAcceptanceSaysWhereToLook) {
+  Hold();
+  for (const grpc::StatusCode code : {grpc::StatusCode::NOT_FOUND, grpc::StatusCode::ABORTED,
+                                      grpc::StatusCode::FAILED_PRECONDITION}) {
+    fake_.change = {code, "it has changed"};
+    const Completed result = Run({"topology", "accept", kChecksum, "--yes"});
+    EXPECT_EQ(result.exit_code, 5);
+    EXPECT_THAT(result.err, HasSubstr("it has changed: look with `ringctl status --server " +
+                                      fake_.address() + "` at what is held"));
+  }
+}
+
+TEST_F(RingctlAdminTest, ARouterWithTooMuchToDoIsAskedAgainLater) {
+  Hold();
+  fake_.change = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many wait"};
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"topology", "reload"}, {"topology", "accept", kChecksum, "--yes"}}) {
+    const Completed result = Run(command);
+    EXPECT_EQ(result.exit_code, 5);
+    EXPECT_THAT(result.err, HasSubstr("too many wait: try again later\n"));
+  }
 }
 
 TEST_F(RingctlAdminTest, AfterErrorsThatLeaveItOpenItIsNotKnownWhetherSomethingChanged) {
@@ -231,7 +260,9 @@ TEST_F(RingctlAdminTest, WithoutATerminalNothingChangesUnlessTold) {
 TEST_F(RingctlAdminTest, WhatIsNotHeldCannotBeAccepted) {
   const Completed nothing = Run({"topology", "accept", kChecksum, "--yes"});
   EXPECT_EQ(nothing.exit_code, 5);
-  EXPECT_THAT(nothing.err, HasSubstr("nothing was accepted, because nothing is held"));
+  EXPECT_THAT(nothing.err, HasSubstr("nothing was accepted, because nothing is held: see `ringctl "
+                                     "status --server " +
+                                     fake_.address() + "`"));
   Hold();
   const Completed other = Run({"topology", "accept", "fedcba9876543210", "--yes"});
   EXPECT_EQ(other.exit_code, 5);
@@ -276,13 +307,17 @@ TEST_F(RingctlAdminTest, WhatIsServedIsNotForgotten) {
   EXPECT_THAT(fake_.forgets, IsEmpty());
 }
 
-TEST_F(RingctlAdminTest, APersonIsToldWhatARenameDoesToTheOldName) {
+TEST_F(RingctlAdminTest, APersonIsToldWhatARenameDoesToBothNames) {
   const Completed orphan = RunAsked({"migration", "rename", "old", "new"}, "n\n");
   EXPECT_EQ(orphan.exit_code, 1);
   EXPECT_THAT(orphan.out, AllOf(HasSubstr("Give new the migration of old (12.5%, revision 7"),
                                 HasSubstr("old is forgotten by that. [y/N] ")));
   const Completed served = RunAsked({"migration", "rename", "ams", "ams-1"}, "n\n");
-  EXPECT_THAT(served.out, HasSubstr("ams is being served, and keeps its migration too. [y/N] "));
+  EXPECT_THAT(served.out, HasSubstr("ams keeps its migration too. "));
+  // `ams` has keys of its own.
+  const Completed onto = RunAsked({"migration", "rename", "old", "ams"}, "n\n");
+  EXPECT_THAT(onto.out, HasSubstr("old is forgotten by that. ams is being served, at "));
+  EXPECT_THAT(onto.out, HasSubstr(": its keys move at once. [y/N] "));
   EXPECT_THAT(fake_.renames, IsEmpty());
   const Completed renamed = Run({"migration", "rename", "ams", "ams-1", "--yes", "--json"});
   EXPECT_EQ(renamed.exit_code, 0) << renamed.err;

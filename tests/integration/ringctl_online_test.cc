@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -503,10 +504,27 @@ TEST(RingctlEnvironmentTest, AVariableNamesTheServerAndAnOptionCountsBeforeIt) {
 }
 
 TEST(RingctlEnvironmentTest, AWrongVariableIsAUsageErrorThatNamesIt) {
-  const Completed result =
-      testing::Run({"env", "RINGCTL_TIMEOUT=5", Binary("ringctl"), "migration", "list"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("RINGCTL_TIMEOUT: \"5\" is not a duration"));
+  const std::string public_server = "RINGCTL_PUBLIC_SERVER";
+  const std::string admin_server = "RINGCTL_ADMIN_SERVER";
+  for (const auto& [server, command] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {public_server, {"route", "--data-center", "ams", "key"}},
+           {public_server, {"explain", "--data-center", "ams", "key"}},
+           {admin_server, {"ring", "stats", "--data-center", "ams"}},
+           {admin_server, {"status"}},
+           {admin_server, {"migration", "list"}},
+           {admin_server, {"topology", "reload"}}}) {
+    for (const auto& [variable, value, wrong] :
+         std::vector<std::tuple<std::string, std::string, std::string>>{
+             {server, "localhost", "\"localhost\" is not a server"},
+             {"RINGCTL_TIMEOUT", "5", "\"5\" is not a duration"}}) {
+      std::vector<std::string> argv = {"env", variable + "=" + value, Binary("ringctl")};
+      argv.insert(argv.end(), command.begin(), command.end());
+      const Completed result = testing::Run(argv);
+      EXPECT_EQ(result.exit_code, 2) << command[0];
+      EXPECT_THAT(result.err, HasSubstr("ringctl: " + variable + ": " + wrong));
+    }
+  }
   const Completed help =
       testing::Run({"env", "RINGCTL_TIMEOUT=5", Binary("ringctl"), "migration", "list", "--help"});
   EXPECT_EQ(help.exit_code, 0) << help.err;

@@ -747,7 +747,7 @@ TEST_F(RingctlTest, TopologyCheckBuildsNoRing) {
   EXPECT_LT(measured.peak_bytes, 150e6);
   std::ifstream file(dir_.File("check.json"));
   const std::string json((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_THAT(json, HasSubstr("\"points\":204800000,\"memory_bytes\":16384"));
+  EXPECT_THAT(json, HasSubstr("\"points\":204800000,\"memory_bytes\":16386"));
 }
 
 TEST_F(RingctlTest, ExplainOfflineShowsEveryStep) {
@@ -880,6 +880,32 @@ TEST_F(RingctlTest, RingStatsAsksARouterOrReadsAFileButNotBoth) {
                                     "ams", "--server", "127.0.0.1:1"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("--topology and --server exclude each other"));
+}
+
+TEST_F(RingctlTest, WrongVariablesForReachingARouterAreNothingToCommandsThatAskNone) {
+  dir_.Write("owners.csv", "key,10.0.0.2:443\n");
+  const std::string csv = dir_.File("owners.csv");
+  const std::vector<std::vector<std::string>> commands = {
+      {"ring", "stats", "--topology", topology_, "--data-center", "ams"},
+      {"explain", "--data-center", "ams", "--topology", topology_, "--percent", "1", "key"},
+      {"lookup", "--topology", topology_, "--data-center", "ams", "--ring", "v1"},
+      {"decide", "--salt", "ams", "--percent", "1"},
+      {"topology", "check", topology_},
+      {"verify-mapping", "--topology", topology_, "--data-center", "ams", "--ring", "v1", csv},
+      {"ring", "diff", "--from", topology_, "--to", topology_, "--data-center", "ams"},
+      {"store", "copy", "sqlite:" + dir_.File("none"), "sqlite:" + dir_.File("copy")}};
+  for (const std::vector<std::string>& command : commands) {
+    std::vector<std::string> argv = {"env", "RINGCTL_PUBLIC_SERVER=localhost",
+                                     "RINGCTL_ADMIN_SERVER=localhost", "RINGCTL_TIMEOUT=5",
+                                     Binary("ringctl")};
+    argv.insert(argv.end(), command.begin(), command.end());
+    const Completed result = testing::Run(argv, "key\n");
+    const Completed expected = Ringctl(command, "key\n");
+    EXPECT_NE(expected.exit_code, 2) << expected.err;
+    EXPECT_EQ(result.exit_code, expected.exit_code) << command[0] << ": " << result.err;
+    EXPECT_EQ(result.err, expected.err);
+    EXPECT_EQ(result.out.empty(), expected.out.empty());
+  }
 }
 
 TEST_F(RingctlTest, StoreCopyRefusesWhatIsNoStore) {

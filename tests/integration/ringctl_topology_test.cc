@@ -155,7 +155,8 @@ TEST_F(RingctlTopologyTest, ABadFileIsRefusedWithItsPlace) {
   dir_.Write("topology.yaml", "data_centers:\n  - nodes: []\n");
   const Completed result = Run({"topology", "reload"});
   EXPECT_EQ(result.exit_code, 5);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("topology.yaml:2:")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("topology.yaml:2:"),
+                                HasSubstr("correct the topology file and reload")));
   EXPECT_THAT(Run({"status"}).out, HasSubstr("FAILED, INVALID_ARGUMENT: "));
 }
 

@@ -167,6 +167,13 @@ TEST_F(HistoryTest, ItSurvivesTheRouterAndTheDataCenter) {
   ASSERT_OK_AND_ASSIGN(const v1::ListMigrationChangesResponse after, Changes("ams"));
   EXPECT_EQ(after.DebugString(), before.DebugString());
 
+  router_->process().Signal(SIGKILL);
+  ASSERT_THAT(router_->process().WaitForExit(), Optional(128 + SIGKILL));
+  std::string without_ams = SmallTopology();
+  const std::size_t ams_begin = without_ams.find("  - name: ams");
+  without_ams.erase(ams_begin, without_ams.find("  - name: fra") - ams_begin);
+  dir_.Write("topology.yaml", without_ams);
+  Start({"--max-reload-churn=100"});
   grpc::ClientContext rename_context;
   v1::RenameMigrationRequest rename;
   rename.set_data_center("ams");

@@ -237,13 +237,15 @@ TEST_F(MigrationTest, OneDataCenterNeverTouchesAnother) {
   ExpectUnchanged(fra);
 }
 
-TEST_F(MigrationTest, ADataCenterWithoutV1HasNoShareToSet) {
+TEST_F(MigrationTest, ADataCenterWithoutV1TakesNoShareButAll) {
   ASSERT_OK_AND_ASSIGN(const v1::Migration migration, admin_.Get("new"));
   EXPECT_FALSE(migration.has_v1());
   EXPECT_EQ(migration.v2_ppm(), 1'000'000);
   EXPECT_THAT(admin_.Set(SetRequest("new", 0)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no ring v1")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("no ring v1"), HasSubstr("100%"))));
   ExpectUnchanged(migration);
+  EXPECT_THAT(admin_.Set(SetRequest("new", 1'000'000)), IsOk());
 }
 
 TEST_F(MigrationTest, AListComesInPages) {
@@ -330,10 +332,14 @@ TEST(RestartTest, ADataCenterThatComesBackHasTheShareThatItHad) {
   {
     RouterProcess router(topology, store, {"--data-centers=fra"});
     router.WaitUntilReady();
-    ASSERT_OK_AND_ASSIGN(const v1::Migration orphan, Admin(router).Get("ams"));
-    EXPECT_TRUE(orphan.is_orphaned());
-    EXPECT_EQ(orphan.v2_ppm(), 250'000);
-    EXPECT_FALSE(orphan.has_effective_v2_ppm());
+    ASSERT_OK_AND_ASSIGN(const v1::Migration left_out, Admin(router).Get("ams"));
+    EXPECT_FALSE(left_out.is_orphaned());  // it is left out on purpose
+    EXPECT_EQ(left_out.v2_ppm(), 250'000);
+    EXPECT_FALSE(left_out.has_effective_v2_ppm());
+    EXPECT_THAT(left_out.effective_reason(), HasSubstr("--data-centers"));
+    EXPECT_THAT(router.Get("/metrics"), HasSubstr("\nringshift_migration_orphans 0\n"));
+    EXPECT_THAT(Admin(router).Forget(ForgetRequest("ams")),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--data-centers")));
     EXPECT_THAT(Admin(router).Set(SetRequest("ams", 0)),
                 StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
     EXPECT_THAT(router.process().Stderr(), HasSubstr("data_center=ams share=25\n"));
@@ -394,8 +400,12 @@ class OrphanTest : public ::testing::Test {
       router.WaitUntilReady();
       EXPECT_THAT(Admin(router).Set(SetRequest("ams", 250'000)), IsOk());
     }
-    router_.emplace(topology, dir_.File("state.db"),
-                    std::vector<std::string>{"--data-centers=fra,new"});
+    // It takes `ams` away without being asked.
+    std::string without_ams = SmallTopology();
+    const std::size_t ams = without_ams.find("  - name: ams");
+    without_ams.erase(ams, without_ams.find("  - name: fra") - ams);
+    router_.emplace(dir_.Write("topology.yaml", without_ams), dir_.File("state.db"),
+                    std::vector<std::string>{"--max-reload-churn=100"});
     router_->WaitUntilReady();
     admin_.emplace(*router_);
   }
@@ -465,6 +475,10 @@ TEST_F(OrphanTest, AMigrationWithoutV1IsRequestedAsItWasAndAnswersAll) {
   EXPECT_EQ(renamed.v2_ppm(), 250'000);
   EXPECT_EQ(renamed.effective_v2_ppm(), 1'000'000);
   EXPECT_THAT(renamed.effective_reason(), HasSubstr("v1"));
+  EXPECT_THAT(admin_->Set(SetRequest("new", 1'000'000)), IsOk());
+  ASSERT_OK_AND_ASSIGN(const v1::Migration all, admin_->Get("new"));
+  EXPECT_EQ(all.v2_ppm(), 1'000'000);
+  EXPECT_EQ(all.effective_reason(), "");
 }
 
 TEST_F(OrphanTest, ANonsensicalRenamingIsRefused) {

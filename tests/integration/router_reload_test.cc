@@ -103,14 +103,31 @@ class ReloadTest : public ::testing::Test {
     std::filesystem::rename(dir_.File("next.yaml"), file_);
   }
 
-  // All reloads that the router has done.
-  int Reloads() const { return CountOf(router_->process().Stderr(), "msg=\"topology reloaded\""); }
+  // All reloads that the router has done, but for refused ones.
+  int Reloads() const {
+    double reloads = 0;
+    for (const char* result : {"unchanged", "applied", "held"}) {
+      reloads += Metric(*router_,
+                        std::string("ringshift_topology_reloads_total{result=\"") + result + "\"}");
+    }
+    return static_cast<int>(reloads);
+  }
   std::int64_t Generation() const { return client_->Status().reload().generation(); }
   void WaitForGeneration(std::int64_t generation) const {
     client_->WaitFor([&](const v1::GetStatusResponse& status) {
       return status.reload().generation() >= generation;
     });
     EXPECT_EQ(Generation(), generation);
+  }
+  // Waits until ams has all of its 20 nodes, and the first one has this weight.
+  void WaitForAms(int first_weight) const {
+    v1::GetTopologyRequest request;
+    request.set_data_center("ams");
+    client_->WaitFor([&](const v1::GetStatusResponse&) {
+      const auto response = client_->GetTopology(request);
+      return response.ok() && response->nodes_size() == 20 &&
+             response->nodes(0).weight() == first_weight;
+    });
   }
   std::size_t NodesOf(const std::string& data_center) const {
     v1::GetTopologyRequest request;
@@ -173,13 +190,15 @@ TEST_F(ReloadTest, AFileThatIsHalfWrittenIsTakenUpWhole) {
   nodes.first_weight = 11;
   const std::string whole = Topology({nodes, kFra});
   // A half that would do for a topology.
+  const auto begin = std::chrono::steady_clock::now();
   std::ofstream file(file_, std::ios::binary | std::ios::trunc);
   file << whole.substr(0, whole.find("      - {name: n119")) << std::flush;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // is what is tested
   file << whole.substr(whole.find("      - {name: n119")) << std::flush;
-  WaitForGeneration(2);
-  EXPECT_EQ(Reloads(), 2);
-  EXPECT_EQ(NodesOf("ams"), 20u);
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  WaitForAms(11);
+  // A half that has stood still for a second is a file.
+  EXPECT_LE(Reloads(), taken < std::chrono::seconds(1) ? 2 : 3);
 }
 
 TEST_F(ReloadTest, OfManyRewritesTheLastOneIsServed) {
@@ -190,13 +209,8 @@ TEST_F(ReloadTest, OfManyRewritesTheLastOneIsServed) {
     nodes.first_weight = 11 + i / 2;
     (i % 3 == 0) ? WriteAside(Topology({nodes, kFra})) : Write(Topology({nodes, kFra}));
   }
-  client_->WaitFor([&](const v1::GetStatusResponse&) {
-    v1::GetTopologyRequest request;
-    request.set_data_center("ams");
-    const auto response = client_->GetTopology(request);
-    return response.ok() && response->nodes(0).weight() == 20 && response->nodes_size() == 20;
-  });
-  EXPECT_LE(Reloads(), 20);
+  WaitForAms(20);
+  EXPECT_LE(Reloads(), 1 + 20);  // none twice
 }
 
 TEST_F(ReloadTest, AFileThatIsGoneChangesNothingAndIsSaidOnceAndShownUntilItIsBack) {
@@ -222,6 +236,7 @@ TEST_F(ReloadTest, AHangupSignalReloads) {
   Start();
   router_->process().Signal(SIGHUP);
   ASSERT_TRUE(router_->process().WaitForStderr("result=unchanged trigger=signal"));
+  EXPECT_EQ(Metric(*router_, "ringshift_topology_reloads_total{result=\"unchanged\"}"), 1);
   Nodes nodes;
   nodes.first_weight = 11;
   nodes.last = 118;
@@ -235,7 +250,6 @@ TEST_F(ReloadTest, AHangupSignalReloads) {
   EXPECT_EQ(LogValue(*line, "removed"), "1");
   EXPECT_EQ(LogValue(*line, "reweighted"), "1");
   EXPECT_EQ(LogValue(*line, "checksum"), client_->Status().reload().checksum());
-  EXPECT_EQ(Metric(*router_, "ringshift_topology_reloads_total{result=\"unchanged\"}"), 1);
   EXPECT_EQ(Metric(*router_, "ringshift_topology_reloads_total{result=\"applied\"}"), 2);
   EXPECT_EQ(Metric(*router_, "ringshift_topology_generation"), 2);
   EXPECT_NE(Metric(*router_, "ringshift_topology_last_reload_success_timestamp_seconds"), 0);
@@ -251,23 +265,32 @@ TEST_F(ReloadTest, AHangupSignalWhileTheRouterStartsReloadsOnceItIsReady) {
 TEST_F(ReloadTest, ACallReloadsAndTheFileIsNotTakenUpASecondTime) {
   Start();
   Nodes nodes;
-  for (int i = 0; i < 3; ++i) {
+  int writes = 0;
+  const auto write = [&] {
     ++nodes.first_weight;
+    ++writes;
     Write(Topology({nodes, kFra}));
+  };
+  int late = 0;  // calls that found the file taken up: on a slow machine the watcher can be faster
+  while (writes - late < 3) {
+    write();
     const auto reloaded = client_->Reload("me");
     ASSERT_THAT(reloaded, IsOk());
     ASSERT_EQ(reloaded->changes_size(), 2);
     EXPECT_EQ(reloaded->changes(0).data_center(), "ams");
+    EXPECT_EQ(reloaded->changes(1).outcome(), v1::RELOAD_OUTCOME_UNCHANGED);
+    EXPECT_EQ(reloaded->status().generation(), 1 + writes);
+    if (reloaded->changes(0).outcome() == v1::RELOAD_OUTCOME_UNCHANGED) {
+      ++late;
+      continue;
+    }
     EXPECT_EQ(reloaded->changes(0).outcome(), v1::RELOAD_OUTCOME_APPLIED);
     EXPECT_EQ(reloaded->changes(0).nodes_reweighted(), 1);
-    EXPECT_EQ(reloaded->changes(1).outcome(), v1::RELOAD_OUTCOME_UNCHANGED);
-    EXPECT_EQ(reloaded->status().generation(), 2 + i);
   }
   // Time for the watcher to be wrong: it takes this one up.
-  ++nodes.first_weight;
-  Write(Topology({nodes, kFra}));
-  WaitForGeneration(5);
-  EXPECT_EQ(Reloads(), 5);
+  write();
+  WaitForGeneration(1 + writes);
+  EXPECT_EQ(Reloads(), 1 + writes + late);
   const auto history = client_->History("ams");
   ASSERT_THAT(history, IsOk());
   ASSERT_GE(history->changes_size(), 2);
@@ -288,8 +311,8 @@ TEST_F(ReloadTest, ABadFileIsRefusedWholeAndShown) {
   EXPECT_EQ(status.last_error_code(), static_cast<int>(absl::StatusCode::kInvalidArgument));
   EXPECT_EQ(status.last_error(), refused.status().message());
   EXPECT_EQ(status.generation(), 1);
-  EXPECT_EQ(Metric(*router_, "ringshift_topology_reloads_total{result=\"failed\"}"), 1);
-  EXPECT_THAT(router_->process().Stderr(), HasSubstr("level=error msg=\"topology refused"));
+  EXPECT_GE(Metric(*router_, "ringshift_topology_reloads_total{result=\"failed\"}"), 1);
+  EXPECT_TRUE(router_->process().WaitForStderr("level=error msg=\"topology refused"));
 }
 
 TEST_F(ReloadTest, TheSameFileMovesNoKeyAndKeepsTheParameters) {
@@ -364,7 +387,7 @@ TEST_F(ReloadTest, ABigChangeIsHeldWithOneSetOfFiguresUntilItIsAccepted) {
   for (const auto& [key, owner] : client_->Owners("ams", 500)) moved += owners.at(key) != owner;
   EXPECT_NEAR(moved / 500.0, change.moved_ratio(), 0.05);
   EXPECT_EQ(Metric(*router_, "ringshift_topology_reload_held{data_center=\"ams\"}"), 0);
-  EXPECT_THAT(router_->Get("/metrics"), Not(HasSubstr("held_moved_ratio{")));
+  EXPECT_EQ(Metric(*router_, "ringshift_topology_held_moved_ratio{data_center=\"ams\"}"), 0);
   EXPECT_THAT(client_->Accept(held.checksum()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing is held")));
   const auto history = client_->History("ams");
@@ -378,7 +401,8 @@ TEST_F(ReloadTest, TheLimitOfChurnIsAFlag) {
   Write(Topology({{.last = 117}, kFra}));
   const auto reloaded = client_->Reload();
   ASSERT_THAT(reloaded, IsOk());
-  EXPECT_EQ(reloaded->changes(0).outcome(), v1::RELOAD_OUTCOME_APPLIED);
+  EXPECT_EQ(reloaded->status().held_size(), 0);
+  EXPECT_EQ(NodesOf("ams"), 18u);
 }
 
 TEST_F(ReloadTest, WhatIsHeldIsHeldAfterACrashAndABadFileAfterARestartDoesNotHurt) {
@@ -395,8 +419,8 @@ TEST_F(ReloadTest, WhatIsHeldIsHeldAfterACrashAndABadFileAfterARestartDoesNotHur
   ASSERT_EQ(after.held_size(), 1);
   EXPECT_EQ(after.held(0).SerializeAsString(), before.SerializeAsString());
   EXPECT_EQ(after.last_trigger(), v1::RELOAD_TRIGGER_START);
-  EXPECT_THAT(router_->process().Stderr(),
-              HasSubstr("level=error msg=\"change of a data center is held"));
+  EXPECT_TRUE(
+      router_->process().WaitForStderr("level=error msg=\"change of a data center is held"));
   EXPECT_EQ(client_->Owners("ams", 500), owners);
   EXPECT_EQ(client_->GetMigration("ams")->effective_v2_ppm(), 375'000);
 
@@ -404,7 +428,7 @@ TEST_F(ReloadTest, WhatIsHeldIsHeldAfterACrashAndABadFileAfterARestartDoesNotHur
     exists ? Write("data_centers: what\n") : static_cast<void>(std::filesystem::remove(file_));
     Kill();
     Start();
-    EXPECT_THAT(router_->process().Stderr(), HasSubstr("level=error msg=\"topology refused"));
+    EXPECT_TRUE(router_->process().WaitForStderr("level=error msg=\"topology refused"));
     EXPECT_NE(client_->Status().reload().last_error_code(), 0);
     EXPECT_EQ(client_->Owners("ams", 500), owners);
     EXPECT_EQ(NodesOf("fra"), 20u);
@@ -439,12 +463,18 @@ TEST_F(ReloadTest, ParametersThatARingAnswersWithStayTheOthersMayChange) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ring v1")));
 
   ams.more_lines = "    rings: {v2: {points_per_weight: 100}}\n";
-  Write(Topology({ams, fra}));
-  const auto reloaded = client_->Reload();
-  ASSERT_THAT(reloaded, IsOk());
-  EXPECT_EQ(reloaded->changes(0).outcome(), v1::RELOAD_OUTCOME_APPLIED);
-  EXPECT_EQ(reloaded->changes(0).moved_ratio(), 0);
-  EXPECT_GT(reloaded->changes(0).moved_ratio_v2(), 0.1);
+  v1::TopologyChange change;
+  do {  // until the call is faster than the watcher
+    Write(Topology({kAms, kFra}));
+    ASSERT_THAT(client_->Reload(), IsOk());
+    Write(Topology({ams, fra}));
+    const auto reloaded = client_->Reload();
+    ASSERT_THAT(reloaded, IsOk());
+    change = reloaded->changes(0);
+  } while (change.outcome() == v1::RELOAD_OUTCOME_UNCHANGED);
+  EXPECT_EQ(change.outcome(), v1::RELOAD_OUTCOME_APPLIED);
+  EXPECT_EQ(change.moved_ratio(), 0);
+  EXPECT_GT(change.moved_ratio_v2(), 0.1);
   EXPECT_NE(client_->TableChecksum("fra"), before);
 }
 
@@ -519,7 +549,7 @@ TEST_F(ReloadTest, NoCallFailsWhileTopologiesChange) {
   Start({"--max-reload-churn=100"});
   ASSERT_THAT(client_->SetShare("ams", 500'000), IsOk());
   std::atomic<bool> stop = false;
-  std::atomic<int> calls = 0;
+  std::atomic<int> calls = 0;  // of the first caller
   std::vector<absl::Status> failures(3);
   std::vector<std::set<std::uint64_t>> tables(3);
   std::vector<std::thread> callers;
@@ -531,7 +561,7 @@ TEST_F(ReloadTest, NoCallFailsWhileTopologiesChange) {
       for (int key = 0; !stop; ++key) {
         request.set_key(std::to_string(key));
         const auto response = client.Route(request);
-        ++calls;
+        if (i == 0) ++calls;
         if (!response.ok()) {
           failures[i] = response.status();
           return;
@@ -661,7 +691,6 @@ TEST_F(ReloadTest, AStoreThatTakesNothingDoesNotStopAReloadAndCatchesUp) {
       Write(Topology({{.last = --last}, kFra}));
       const auto reloaded = client_->Reload();
       ASSERT_THAT(reloaded, IsOk());
-      EXPECT_EQ(reloaded->changes(0).outcome(), v1::RELOAD_OUTCOME_APPLIED);
       EXPECT_THAT(reloaded->status().store_error(), HasSubstr("ams"));
       EXPECT_EQ(NodesOf("ams"), static_cast<std::size_t>(last - 99));
       client_->Owners("ams", 100);  // none fails

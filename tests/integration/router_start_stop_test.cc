@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +30,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Optional;
 
 class StartStopTest : public ::testing::Test {
@@ -130,6 +132,20 @@ TEST_F(StartStopTest, ABadTopologyIsRefusedWithItsPlace) {
   EXPECT_THAT(ReasonNotToStart(CommandLine(store_)), HasSubstr("none.yaml"));
 }
 
+TEST_F(StartStopTest, ATopologyThatIsAPipeIsRefusedWithAStoreOrWithout) {
+  const std::string good = topology_;
+  topology_ = dir_.File("pipe");
+  ASSERT_EQ(::mkfifo(topology_.c_str(), 0600), 0);  // that nobody writes to
+  EXPECT_THAT(ReasonNotToStart(CommandLine(store_)),
+              AllOf(HasSubstr(topology_), HasSubstr("not a regular file")));
+  EXPECT_FALSE(std::filesystem::exists(store_));
+  { RouterProcess(good, store_).WaitUntilReady(); }
+  // With a store it serves what it served, and says why not the pipe.
+  RouterProcess router(topology_, store_);
+  router.WaitUntilReady();
+  EXPECT_TRUE(router.process().WaitForStderr("not a regular file"));
+}
+
 TEST_F(StartStopTest, UnusableFlagsExitWithTwoAndSayWhatToDo) {
   std::vector<std::string> command_line = CommandLine(store_);
   command_line.push_back("--percent=3");
@@ -186,6 +202,23 @@ TEST_F(StartStopTest, ATermSignalEndsTheRouterWellThoughAClientWatchesItsHealth)
       << router.process().Stderr();
   EXPECT_EQ(watch.Next(), std::nullopt);
   EXPECT_EQ(watch_unknown.Next(), std::nullopt);
+}
+
+TEST_F(StartStopTest, AHangupSignalWhileTheRouterStopsSaysThatNothingIsReloaded) {
+  RouterProcess router(topology_, store_);
+  router.WaitUntilReady();
+  HealthCall watch(router.PublicChannel(), "Watch", "");  // keeps it from ending at once
+  ASSERT_THAT(watch.Next(), Optional(Health::kServing));
+  router.process().Signal(SIGTERM);
+  std::optional<int> exit_code;
+  while (!exit_code) {
+    router.process().Signal(SIGHUP);
+    exit_code = router.process().WaitForExit(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(*exit_code, 0);
+  EXPECT_THAT(router.process().Stderr(),
+              AllOf(HasSubstr("the router stops, and does not reload the topology"),
+                    Not(HasSubstr("once the router is ready"))));
 }
 
 TEST_F(StartStopTest, ASecondTermSignalDoesNotWaitForAnything) {

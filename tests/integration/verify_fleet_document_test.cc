@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -66,6 +69,24 @@ std::string CurlConfiguration() {
   return configuration;
 }
 
+// Waits until something listens on a Unix socket; a test failure if nothing does by `deadline`.
+void WaitForListener(const std::string& path, std::chrono::steady_clock::time_point deadline) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  for (;;) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_GE(fd, 0);
+    const bool listens =
+        ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    if (listens) return;
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing listens on " << path;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 class VerifyFleetDocumentTest : public ::testing::Test {
  protected:
   // The fleet's addresses are on this machine, where nothing listens: which server nginx chooses is
@@ -95,12 +116,12 @@ class VerifyFleetDocumentTest : public ::testing::Test {
     Process nginx({"/usr/bin/env", "PATH=/usr/sbin:/usr/local/sbin:/usr/bin:/bin", "nginx", "-p",
                    dir_.path(), "-c", configuration});
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    Completed curl;
-    do {
-      curl = testing::Run({"curl", "--silent", "--globoff", "--path-as-is", "--unix-socket", socket,
-                           "--config", "-"},
-                          CurlConfiguration());
-    } while (curl.exit_code == 7 && std::chrono::steady_clock::now() < deadline);  // not there yet
+    ASSERT_NO_FATAL_FAILURE(WaitForListener(socket, deadline)) << nginx.Stderr();
+    // Once: of requests that are sent again nginx would log some twice. Without --fail-early the
+    // exit code is that of the last request alone.
+    const Completed curl = testing::Run({"curl", "--silent", "--fail-early", "--globoff",
+                                         "--path-as-is", "--unix-socket", socket, "--config", "-"},
+                                        CurlConfiguration());
     ASSERT_EQ(curl.exit_code, 0) << curl.err << nginx.Stderr();
     nginx.Signal(SIGUSR1);  // write what is buffered
     const auto lines = [this] {
@@ -141,7 +162,7 @@ TEST_F(VerifyFleetDocumentTest, ItsStepsEndWithoutADifferenceAndItsMistakesWithD
 
   const std::string topology = Here(yaml[0]);
   work_.Write("fleet.yaml", topology);
-  RecordOwners(nginx);
+  ASSERT_NO_FATAL_FAILURE(RecordOwners(nginx));
   for (const std::string& command : {check, filter}) {
     const Completed done = Shell(command);
     EXPECT_EQ(done.exit_code, 0) << command << done.out << done.err;

@@ -80,6 +80,46 @@ TEST(CopyStoreTest, NothingThatIsThereIsReplaced) {
   EXPECT_EQ(std::filesystem::file_size(to.File("empty")), 0U);
 }
 
+// SQLite would replay it over the copy.
+TEST(CopyStoreTest, ALogOfAnotherStoreIsNotGivenACopy) {
+  const TempDir from;
+  MakeStore(from.File("state.db"));
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const TempDir to;
+    const std::string log = to.Write("copy.db" + std::string(suffix), "what was before");
+    EXPECT_THAT(CopySqliteStore(from.File("state.db"), to.File("copy.db")),
+                StatusIs(absl::StatusCode::kAlreadyExists,
+                         HasSubstr("a log of another store is at " + log + ": move it away")));
+    EXPECT_THAT(Names(to), ElementsAre("copy.db" + std::string(suffix)));
+    std::filesystem::remove(log);
+    EXPECT_THAT(CopySqliteStore(from.File("state.db"), to.File("copy.db")), IsOk());
+  }
+}
+
+TEST(CopyStoreTest, TheShareThatACrashLeftInALogDoesNotComeBack) {
+  const TempDir dir;
+  const std::string lost = dir.File("state.db");
+  {
+    const auto store = MakeStore(lost);  // `ams` at 100 %
+    std::filesystem::copy_file(lost + "-wal", dir.File("kept"));
+  }
+  std::filesystem::remove(lost);
+  std::filesystem::rename(dir.File("kept"), lost + "-wal");
+  const TempDir backup;
+  {
+    auto store = SqliteStore::Open(backup.File("b.db"), SqliteStore::IfMissing::kCreate).value();
+    ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "salt", "test", "new"}), IsOk());
+  }
+  const auto copied = CopySqliteStore(backup.File("b.db"), lost);
+  EXPECT_THAT(copied, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(lost + "-wal")));
+  if (!copied.ok()) {
+    std::filesystem::rename(lost + "-wal", dir.File("aside"));
+    ASSERT_THAT(CopySqliteStore(backup.File("b.db"), lost), IsOk());
+  }
+  ASSERT_OK_AND_ASSIGN(const auto store, SqliteStore::Open(lost, SqliteStore::IfMissing::kFail));
+  EXPECT_EQ(store->Load().value().at(0).share, Share::None());
+}
+
 TEST(CopyStoreTest, AStoreThatCannotBeReadLeavesNoCopy) {
   const TempDir dir;
   const TempDir to;

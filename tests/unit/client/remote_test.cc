@@ -104,6 +104,18 @@ TEST_F(RemoteOptionsTest, AnErrorNamesTheVariable) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("RINGCTL_TIMEOUT: \"5\" is not a duration"));
 }
 
+TEST_F(RemoteOptionsTest, WithTheOptionThatAsksNoRouterTheEnvironmentDoesNotCount) {
+  ::setenv("RINGCTL_ADMIN_SERVER", "not a server", 1);
+  ::setenv("RINGCTL_TIMEOUT", "not a duration", 1);
+  CLI::App command;
+  RemoteOptions options;
+  const CLI::Option* topology = command.add_option("--topology");
+  AddRemoteOptions(command, options, RouterPort::kAdmin, kDefaultTimeout, topology);
+  EXPECT_NO_THROW(command.parse("--topology file"));
+  EXPECT_EQ(options.server, "127.0.0.1:7401");
+  EXPECT_THROW(command.parse(""), CLI::ValidationError);
+}
+
 TEST_F(RemoteOptionsTest, TheVariableOfTheOtherPortDoesNotCount) {
   ::setenv("RINGCTL_PUBLIC_SERVER", "not a server", 1);
   EXPECT_EQ(Parse("").server, "127.0.0.1:7401");

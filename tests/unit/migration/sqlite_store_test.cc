@@ -61,8 +61,28 @@ TEST_F(SqliteStoreTest, ANewFileIsCreatedAndEmpty) {
 }
 
 TEST_F(SqliteStoreTest, OnlyTheFirstOpenCreates) {
-  EXPECT_TRUE(MustOpen()->created());
+  MakeStore();
   EXPECT_FALSE(MustOpen()->created());
+}
+
+// A first start that fails before anything is served leaves it.
+TEST_F(SqliteStoreTest, AStoreIntoWhichNothingWasPutIsANewOne) {
+  MustOpen();
+  EXPECT_THAT(
+      Open(SqliteStore::IfMissing::kFail),
+      StatusIs(StatusCode::kFailedPrecondition, HasSubstr("it is empty, as a first start")));
+  EXPECT_TRUE(MustOpen()->created());
+}
+
+TEST_F(SqliteStoreTest, AFileWithoutItsLastByteIsRefused) {
+  for (const int bytes : {1, 10, 4000}) {
+    fs::remove(path_);
+    MakeStore();
+    fs::resize_file(path_, fs::file_size(path_) - static_cast<std::uintmax_t>(bytes));
+    EXPECT_THAT(SqliteStore::ReadContents(path_),
+                StatusIs(StatusCode::kDataLoss, HasSubstr("was cut off to ")));
+    ExpectRefused(StatusCode::kDataLoss, "cut off to ");
+  }
 }
 
 // Share 0 everywhere is not what a truncated file means.
@@ -578,6 +598,37 @@ TEST_F(SqliteStoreTest, ALogWithoutItsFileIsDataLoss) {
                     "the file is empty or missing, but its log (-wal) is there");
   WriteFile(path_, "");
   ExpectRefused(StatusCode::kDataLoss, "the file is empty or missing, but its log (-wal) is there");
+}
+
+TEST_F(SqliteStoreTest, TheLogOfAStoreThatWasDeletedAfterACrashIsNotTakenForANewStores) {
+  EXPECT_TRUE(WIFSIGNALED(RunInChild([this] {
+    const auto store = MustOpen();
+    store->EnsureExists({"ams", Share::All(), "ams", "router", "first start"}).IgnoreError();
+    kill(getpid(), SIGKILL);
+  })));
+  ASSERT_GT(fs::file_size(path_ + "-wal"), 0U);
+  fs::remove(path_);
+  ExpectOpenRefused(StatusCode::kDataLoss,
+                    "the file is empty or missing, but its log (-wal) is there");
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(SqliteStoreTest, AJournalThatWasLeftIsNotTakenForANewStores) {
+  const std::string other = folder_ + "/other.db";
+  {
+    Tool tool(other);
+    tool.Run("CREATE TABLE old (x); INSERT INTO old VALUES (1)");
+    tool.Run("PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN");
+    tool.Run("UPDATE old SET x = 2; CREATE TABLE more (x)");
+    tool.Run(
+        "INSERT INTO more WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "LIMIT 1000) SELECT randomblob(500) FROM n");
+    fs::copy_file(other + "-journal", path_ + "-journal");
+  }
+  ASSERT_GT(fs::file_size(path_ + "-journal"), 0U);
+  const auto store = MustOpen();
+  EXPECT_TRUE(store->created());
+  EXPECT_THAT(store->Load(), IsOkAndHolds(IsEmpty()));
 }
 
 TEST_F(SqliteStoreTest, AMissingTableIsDataLoss) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "absl/synchronization/notification.h"
@@ -36,6 +37,11 @@ class FileReloadTest : public ::testing::Test {
     ASSERT_THAT(topology_.Start(), IsOk());
   }
 
+  // The watcher sees it.
+  void Write(const std::string& text) {
+    dir_.Write("topology.yaml", text);
+    reload_.TakeUp(TopologyChecksum(text));
+  }
   // Keeps the queue busy until `go_on_`.
   void HoldQueue() {
     queue_.Add({[] { return true; },
@@ -69,10 +75,10 @@ class FileReloadTest : public ::testing::Test {
   FileReload reload_{topology_, queue_};
 };
 
-TEST_F(FileReloadTest, ContentsAreTakenUpAndKnownFromTheirFirstMoment) {
+TEST_F(FileReloadTest, AContentIsTakenUpAndKnownFromItsFirstMoment) {
   EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("start")));
   HoldQueue();
-  reload_.TakeUp(InTier("new"));
+  Write(InTier("new"));
   EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("new")));
   Finish();
   EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("new")));
@@ -82,7 +88,7 @@ TEST_F(FileReloadTest, ContentsAreTakenUpAndKnownFromTheirFirstMoment) {
 
 TEST_F(FileReloadTest, OfManyOnlyTheLastIsTakenUp) {
   HoldQueue();
-  for (int i = 0; i < 1000; ++i) reload_.TakeUp(InTier("t" + std::to_string(i)));
+  for (int i = 0; i < 1000; ++i) Write(InTier("t" + std::to_string(i)));
   Finish();
   EXPECT_EQ(Tier(), "t999");
   EXPECT_EQ(topology_.status().generation, 2);
@@ -90,8 +96,7 @@ TEST_F(FileReloadTest, OfManyOnlyTheLastIsTakenUp) {
 
 TEST_F(FileReloadTest, WhatACallHasTakenUpMeanwhileIsNotTakenUpAgain) {
   HoldQueue();
-  reload_.TakeUp(InTier("new"));
-  dir_.Write("topology.yaml", InTier("new"));
+  Write(InTier("new"));
   ASSERT_THAT(topology_.Reload(ReloadTrigger::kCall, "me"), IsOk());
   Finish();
   EXPECT_EQ(topology_.status().last_trigger, ReloadTrigger::kCall);
@@ -99,19 +104,33 @@ TEST_F(FileReloadTest, WhatACallHasTakenUpMeanwhileIsNotTakenUpAgain) {
             0u);
 }
 
+// A reload that came between has taken up what is newer.
+TEST_F(FileReloadTest, AContentThatTheFileHasNoMoreIsNotTakenUp) {
+  HoldQueue();
+  Write(InTier("old"));
+  dir_.Write("topology.yaml", InTier("new"));
+  ASSERT_THAT(topology_.Reload(ReloadTrigger::kSignal, "SIGHUP"), IsOk());
+  Finish();
+  EXPECT_EQ(Tier(), "new");
+  EXPECT_EQ(topology_.status().generation, 2);
+  EXPECT_EQ(topology_.status().last_trigger, ReloadTrigger::kSignal);
+  EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("new")));
+}
+
 TEST_F(FileReloadTest, ABadContentIsKnownTooSoThatItIsTriedOnce) {
-  reload_.TakeUp("no topology");
+  Write("no topology");
   Finish();
   EXPECT_EQ(reload_.Known(), TopologyChecksum("no topology"));
   EXPECT_EQ(Tier(), "start");
 }
 
 TEST_F(FileReloadTest, AFileThatCannotBeReadIsShownAndKnownToBeGone) {
-  reload_.TakeUp(absl::NotFoundError("no such file"));
+  ASSERT_TRUE(std::filesystem::remove(dir_.File("topology.yaml")));
+  reload_.TakeUp("");
   Finish();
   EXPECT_EQ(reload_.Known(), "");
   EXPECT_THAT(topology_.status().last_error,
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such file")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("topology.yaml")));
   EXPECT_EQ(topology_.counts()[static_cast<std::size_t>(TopologyController::Result::kFailed)], 1u);
   EXPECT_EQ(Tier(), "start");
 }
@@ -122,7 +141,7 @@ TEST_F(FileReloadTest, WhatAFullQueueDoesNotTakeIsNotKnown) {
     queue_.Add({[] { return true; }, []() -> WorkQueue::Deliver { return [] {}; },
                 [](const absl::Status&) {}});
   }
-  reload_.TakeUp(InTier("new"));
+  Write(InTier("new"));
   EXPECT_EQ(reload_.Known(), TopologyChecksum(InTier("start")));
   Finish();
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "routing/topology_change.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/small_router.h"
 
@@ -97,13 +98,57 @@ TEST_F(MigrationControllerTest, WhatTheStoreRefusesIsNotPublished) {
   EXPECT_EQ(Table("ams"), before);
 }
 
-TEST_F(MigrationControllerTest, ADataCenterWithoutV1HasNoShareToSet) {
-  ShareChange change = ChangeTo(0);
-  change.data_center = "new";
-  EXPECT_THAT(controller_.SetShare(change),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("\"new\""), HasSubstr("no ring v1"))));
+TEST_F(MigrationControllerTest, ADataCenterWithoutV1TakesNoShareButAll) {
+  for (const std::int64_t ppm : {0, 999'999}) {
+    ShareChange change = ChangeTo(ppm);
+    change.data_center = "new";
+    EXPECT_THAT(controller_.SetShare(change),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("\"new\""), HasSubstr("no ring v1"),
+                               HasSubstr("the only share to set is 100%"))));
+  }
   EXPECT_EQ(Table("new")->share(), Share::All());
+}
+
+TEST_F(MigrationControllerTest, AMigrationThatWasRenamedToNoV1IsSetToAllSoThatAV1MayCome) {
+  ASSERT_THAT(controller_.SetShare(ChangeTo(300'000)), IsOk());
+  controller_.Drop("ams");
+  ASSERT_THAT(controller_.Rename(Rename("ams", "new")), IsOk());
+  EXPECT_EQ(Table("new")->migration().share.ppm(), 300'000);
+  EXPECT_EQ(Table("new")->share(), Share::All());
+  ShareChange change = ChangeTo(1'000'000);
+  change.data_center = "new";
+  ASSERT_THAT(controller_.SetShare(change), IsOk());
+  EXPECT_EQ(Table("new")->migration().share, Share::All());
+  EXPECT_EQ(Table("new")->migration().salt, "ams");
+  EXPECT_THAT(
+      CheckAnsweringRings(Table("new")->data_center().spec(), SmallDataCenter("new"), Share::All()),
+      IsOk());
+}
+
+TEST_F(MigrationControllerTest, WhatIsNotSelectedIsKeptAndIsNoOrphan) {
+  RoutingDirectory directory;
+  MigrationController controller(store_, directory, {"ams", "gone"});
+  ASSERT_THAT(controller.Load(), IsOk());
+  EXPECT_EQ(controller.OrphanCount(), 1);  // `ams`
+  EXPECT_TRUE(controller.Find("ams")->is_orphan);
+  EXPECT_FALSE(controller.Find("new")->is_orphan);
+  EXPECT_EQ(controller.Find("new")->table, nullptr);
+  const std::vector<MigrationController::View> views = controller.Migrations();
+  ASSERT_EQ(views.size(), 2);
+  EXPECT_TRUE(views[0].is_orphan);
+  EXPECT_FALSE(views[1].is_orphan);
+
+  EXPECT_THAT(controller.Forget(Forget("new")), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                         HasSubstr("--data-centers leaves data")));
+  ASSERT_THAT(controller.Rename(Rename("new", "newer")), IsOk());
+  EXPECT_THAT(controller.Find("new"), IsOk());  // still there
+
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+  EXPECT_EQ(controller.OrphanCount(), 0);
+  EXPECT_FALSE(controller.Find("ams")->is_orphan);
+  controller.Drop("ams");
+  EXPECT_EQ(controller.OrphanCount(), 1);
 }
 
 TEST_F(MigrationControllerTest, AnUnknownDataCenterIsNamedWithTheKnownOnes) {

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "routing/topology_writer.h"
@@ -38,10 +41,15 @@ using Result = TopologyController::Result;
 
 // A router's state without listeners and threads.
 struct Router {
-  Router(const TempDir& dir, MigrationStore& store, std::vector<std::string> data_centers = {})
-      : migrations(store, directory),
-        topology({dir.File("topology.yaml"), std::move(data_centers), {}, SystemWallTime}, store,
-                 migrations, directory, metrics) {
+  Router(const TempDir& dir, MigrationStore& store, std::vector<std::string> data_centers = {},
+         std::function<void()> pause_between_reads = nullptr)
+      : migrations(store, directory, data_centers),
+        topology({dir.File("topology.yaml"),
+                  std::move(data_centers),
+                  {},
+                  SystemWallTime,
+                  std::move(pause_between_reads)},
+                 store, migrations, directory, metrics) {
     EXPECT_THAT(migrations.Load(), IsOk());
   }
 
@@ -290,6 +298,23 @@ TEST_F(TopologyControllerTest, ParametersUnderARingThatAnswersAreRefusedWithTheW
   EXPECT_EQ(router.Served("fra")->tier(), "large");
 }
 
+TEST_F(TopologyControllerTest, NothingIsAcceptedThatTheFileDoesNotHaveAnyMore) {
+  Write({ams_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  const std::string checksum = WriteWithout(3);
+  ASSERT_EQ(router.ReloadOf("ams").outcome, Outcome::kHeld);
+  const std::string newer = WriteWithout(4);  // nobody has read it yet
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("whose checksum is " + newer)));
+  std::filesystem::remove(dir_.File("topology.yaml"));
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("which cannot be read")));
+  EXPECT_EQ(router.Served("ams")->node_set().size(), 20u);
+  WriteWithout(3);
+  EXPECT_THAT(router.topology.Accept(checksum, {}, "me", ""), IsOk());
+}
+
 TEST_F(TopologyControllerTest, AHeldChangeIsJudgedAgainAtTheShareOfItsAcceptance) {
   Write({ams_});
   Router router(dir_, store_);
@@ -515,6 +540,154 @@ TEST_F(TopologyControllerTest, NodesThatOnlyGetOtherNamesKeepTheRings) {
   Write({renamed});
   EXPECT_EQ(router.ReloadOf("ams").outcome, Outcome::kApplied);
   EXPECT_EQ(router.Served("ams")->v1()->ring, ring);
+}
+
+TEST_F(TopologyControllerTest, WhatWasAcceptedWhileTheStoreWasDownIsAllInTheHistoryInOrder) {
+  Write({ams_, fra_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  store_.FailWritesWith(absl::UnavailableError("disk full"));
+  for (const std::size_t without : {3u, 6u}) {
+    const std::string checksum = WriteWithout(without, {fra_});
+    ASSERT_EQ(router.ReloadOf("ams").outcome, Outcome::kHeld);
+    ASSERT_THAT(router.topology.Accept(checksum, {}, "her", std::to_string(without)), IsOk());
+  }
+  Write({ams_, fra_});  // back to what is stored
+  ASSERT_THAT(router.Reload(), IsOk());
+  ASSERT_THAT(router.topology.Accept(router.topology.status().checksum, {}, "him", "back"), IsOk());
+  EXPECT_THAT(router.topology.status().store_error, HasSubstr("the topology of ams: disk full"));
+
+  store_.FailWritesWith(absl::OkStatus());
+  router.topology.SavePending();
+  EXPECT_EQ(router.topology.status().store_error, "");
+  EXPECT_EQ(Stored("ams")->text, WriteTopology({{ams_}}));
+  const std::vector<MigrationChange> history = store_.History({"ams", std::nullopt, 3}).value();
+  EXPECT_THAT(history, ElementsAre(Field(&MigrationChange::reason, "back"),
+                                   Field(&MigrationChange::reason, "6"),
+                                   Field(&MigrationChange::reason, "3")));
+}
+
+TEST_F(TopologyControllerTest, OfTooManyChangesForAStoreThatIsDownTheNewestAreKept) {
+  Write({ams_, fra_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  store_.FailWritesWith(absl::UnavailableError("disk full"));
+  DataCenterSpec ams = ams_;
+  ams.tier = "other";
+  DataCenterSpec fra = fra_;
+  Write({ams, fra});
+  ASSERT_THAT(router.Reload(), IsOk());
+  constexpr std::size_t kMore = 10;
+  for (std::size_t i = 0; i < TopologyController::kMaxPending + kMore; ++i) {
+    fra.tier = "tier" + std::to_string(i);
+    Write({ams, fra});
+    ASSERT_EQ(router.ReloadOf("fra").outcome, Outcome::kApplied);
+  }
+  const std::int64_t before = store_.Export().value().last_revision;
+  store_.FailWritesWith(absl::OkStatus());
+  router.topology.SavePending();
+  EXPECT_EQ(store_.Export().value().last_revision - before,
+            static_cast<std::int64_t>(TopologyController::kMaxPending));
+  EXPECT_EQ(Stored("fra")->text, WriteTopology({{fra}}));
+  EXPECT_EQ(Stored("ams")->text, WriteTopology({{ams}}));
+}
+
+TEST_F(TopologyControllerTest, ANewDataCenterThatTheStoreDidNotTakeIsTakenUpOnceItDoes) {
+  Write({ams_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  store_.FailWritesWith(absl::UnavailableError("disk full"));
+  const std::string checksum = Write({ams_, fra_});
+  const Change change = router.ReloadOf("fra");
+  EXPECT_EQ(change.outcome, Outcome::kFailed);
+  EXPECT_EQ(change.code, absl::StatusCode::kUnavailable);
+  router.topology.RetryFailed();
+  EXPECT_EQ(router.Served("fra"), nullptr);
+  EXPECT_EQ(router.Count(Result::kFailed), 1u);
+
+  // Another content is the watcher's.
+  WriteText("being written");
+  store_.FailWritesWith(absl::OkStatus());
+  router.topology.RetryFailed();
+  EXPECT_EQ(router.topology.status().checksum, checksum);
+
+  Write({ams_, fra_});
+  router.topology.RetryFailed();
+  ASSERT_NE(router.Served("fra"), nullptr);
+  EXPECT_THAT(router.topology.status().last_error, IsOk());
+  EXPECT_EQ(Stored("fra")->actor, "me");
+  router.topology.RetryFailed();
+  EXPECT_EQ(router.Count(Result::kUnchanged), 0u);
+}
+
+TEST_F(TopologyControllerTest, AFailureThatIsNotTheStoresIsNotRetried) {
+  Write({ams_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  WriteText("no topology\n");
+  EXPECT_THAT(router.Reload(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(":")));
+  router.topology.RetryFailed();
+  EXPECT_EQ(router.Count(Result::kFailed), 1u);
+}
+
+TEST_F(TopologyControllerTest, AFileThatIsBeingWrittenIsTakenUpWholeAtTheStartAndByACall) {
+  Write({ams_, fra_});
+  std::string rest;
+  const auto write_rest = [&] {
+    if (!rest.empty()) WriteText(std::exchange(rest, ""));
+  };
+  const auto write_half = [&] {
+    rest = WriteTopology({{ams_, fra_}});
+    Write({ams_});  // a half that would do
+  };
+  write_half();
+  const TopologyController::Options options{
+      dir_.File("topology.yaml"), {"fra"}, {}, SystemWallTime, write_rest};
+  EXPECT_THAT(TopologyController::CheckFirstFile(options), IsOk());
+
+  Router router(dir_, store_, {}, write_rest);
+  write_half();
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  EXPECT_NE(router.Served("fra"), nullptr);
+  write_half();
+  EXPECT_EQ(router.ReloadOf("fra").outcome, Outcome::kUnchanged);
+  EXPECT_THAT(router.topology.status().held, IsEmpty());
+}
+
+TEST_F(TopologyControllerTest, AFileThatKeepsChangingIsRefused) {
+  Write({ams_});
+  DataCenterSpec ams = ams_;
+  bool is_changing = false;
+  Router router(dir_, store_, {}, [&] {
+    ams.tier += "x";
+    if (is_changing) Write({ams});
+  });
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  is_changing = true;
+  EXPECT_THAT(router.Reload(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("is being written; try again")));
+  EXPECT_EQ(router.topology.status().last_error.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(router.Served("ams")->spec(), ams_);
+}
+
+TEST_F(TopologyControllerTest, ADataCenterThatComesBackWithoutV1IsSetToAllAndThenGivenAV1) {
+  Write({ams_, fra_});
+  Router router(dir_, store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  SetShare(router, "fra", 300'000);
+  const std::string checksum = Write({ams_});
+  ASSERT_THAT(router.Reload(), IsOk());
+  ASSERT_THAT(router.topology.Accept(checksum, {}, "me", ""), IsOk());
+  const DataCenterSpec without_v1 = SmallDataCenter("fra", /*has_v1=*/false);
+  Write({ams_, without_v1});
+  ASSERT_EQ(router.ReloadOf("fra").outcome, Outcome::kApplied);
+  Write({ams_, fra_});
+  EXPECT_THAT(router.Reload(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                        HasSubstr("set the share to 100% first")));
+  SetShare(router, "fra", 1'000'000);
+  EXPECT_EQ(router.ReloadOf("fra").outcome, Outcome::kApplied);
+  EXPECT_NE(router.Served("fra")->v1(), nullptr);
+  EXPECT_EQ(router.directory.Find("fra").value()->share(), Share::All());
 }
 
 }  // namespace
