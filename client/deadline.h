@@ -16,7 +16,8 @@ inline std::chrono::steady_clock::time_point Deadline(std::chrono::steady_clock:
                                                       std::chrono::microseconds timeout,
                                                       std::chrono::microseconds default_timeout) {
   if (timeout == std::chrono::microseconds(0)) timeout = default_timeout;
-  return now + std::min<std::chrono::microseconds>(timeout, kMaxTimeout);
+  return now +
+         std::clamp<std::chrono::microseconds>(timeout, std::chrono::microseconds(0), kMaxTimeout);
 }
 
 }  // namespace ringshift

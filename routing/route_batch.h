@@ -4,9 +4,9 @@
 //   if (!batch.ok()) return batch.status();
 //   batch->Route(keys, answers);   // what Route answers for each, replicas = 1
 //
-// Thread safety: pure; a BatchRouter is immutable, and the table outlives it. Cost: two hashes and a
-// lookup a key, without allocation; the lookups of neighbouring keys overlap, so that one does not
-// wait for the other's memory.
+// Thread safety: pure; a BatchRouter is immutable, and the table outlives it. Cost: two hashes and
+// a lookup a key, without allocation; the lookups of neighbouring keys overlap, so that one does
+// not wait for the other's memory.
 #ifndef RINGSHIFT_ROUTING_ROUTE_BATCH_H_
 #define RINGSHIFT_ROUTING_ROUTE_BATCH_H_
 

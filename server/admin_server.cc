@@ -45,6 +45,8 @@ void AdminServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   if (server_ == nullptr) return;
   server_->Shutdown(deadline);
   take_events_.reset();
+  // A call that came after the last look begins an operation, for which the queue must be open.
+  TakeEvents();
   health_.Stop();
   queue_->Shutdown();
   void* tag = nullptr;

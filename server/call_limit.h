@@ -19,8 +19,7 @@ inline constexpr std::size_t kDefaultMaxConcurrentCalls = 4096;
 class CallLimit {
  public:
   // `shares` is how many there will be. A Share may keep some permits that it does not use, so that
-  // the last calls below the limit are not everybody's: a quarter of the limit at most, or one
-  // each.
+  // the last calls below the limit are not everybody's: a quarter of the limit at most.
   CallLimit(std::size_t max_calls, std::size_t shares)
       : portion_(std::clamp<std::size_t>(max_calls / (8 * std::max<std::size_t>(shares, 1)), 1,
                                          kMaxPortion)),
@@ -43,7 +42,8 @@ class CallLimit {
 
     // REQUIRES: it was acquired.
     void Release() {
-      if (++spare_ < 2 * limit_.portion_) return;
+      // Where permits are few, one that is kept is one that another thread lacks.
+      if (++spare_ < 2 * limit_.portion_ && limit_.portion_ > 1) return;
       spare_ -= limit_.portion_;
       limit_.free_.fetch_add(limit_.portion_, std::memory_order_relaxed);
     }

@@ -19,6 +19,9 @@ constexpr int kMaxPingStrikes = 2;
 // RESOURCE_EXHAUSTED.
 constexpr int kMaxHandlerThreads = 256;
 
+constexpr std::chrono::milliseconds kPingInterval{30'000};
+constexpr std::chrono::milliseconds kPingTimeout{10'000};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
@@ -33,6 +36,9 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
                              static_cast<int>(kMinPingInterval.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  // A client that is gone without a word, or stopped, does not hold its calls for long.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(kPingInterval.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(kPingTimeout.count()));
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
   for (grpc::Service* service : services) builder.RegisterService(service);

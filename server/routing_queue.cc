@@ -29,6 +29,9 @@ constexpr int kAnswersATurn = 12;
 // beyond is refused, whatever the limit of calls.
 constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
 
+// Of a Route request, 16 times the longest key: what is more is not kept until its turn.
+constexpr std::size_t kMaxRouteBytes = std::size_t{256} << 10;
+
 // Messages keep the memory of all that they ever held: after so much they begin anew. A key takes
 // its bytes and a string.
 constexpr std::size_t kMaxBytesHeld = std::size_t{16} << 20;
@@ -167,6 +170,11 @@ void RoutingQueue::OnArrival(Call& call) {
   Expect(call.method);
 
   const bool is_batch = call.method == RoutingMethod::kRouteBatch;
+  if (!is_batch && call.request_bytes > kMaxRouteBytes) {
+    return Refuse(call, absl::InvalidArgumentError(absl::string_view(
+                            "the request has " + std::to_string(call.request_bytes) +
+                            " bytes; Route takes at most " + std::to_string(kMaxRouteBytes))));
+  }
   if (is_batch && batch_bytes_ + call.request_bytes > kMaxBatchBytes) {
     return Refuse(call, absl::ResourceExhaustedError("the router has too many batches in hand; "
                                                      "wait a little, or ask another one"));

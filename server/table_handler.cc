@@ -1,6 +1,7 @@
 #include "server/table_handler.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,19 @@ absl::Status CheckKeyCount(std::size_t keys) {
   return absl::InvalidArgumentError(absl::string_view("the batch has " + std::to_string(keys) +
                                                       " keys; it must have 1 to " +
                                                       std::to_string(kMaxBatchKeys)));
+}
+
+// `keys` times the part of the points that are of the pool's nodes, at least 1.
+std::size_t SliceKeys(const DataCenter& data_center, std::size_t pool, std::size_t keys) {
+  const NodeSet& nodes = data_center.node_set();
+  const NodeMask& eligible = data_center.pools()[pool].nodes;
+  if (eligible.count() == eligible.size()) return keys;
+  std::uint64_t weight = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto node = static_cast<NodeIndex>(i);
+    if (eligible.Contains(node)) weight += nodes[node].weight;
+  }
+  return std::max<std::size_t>(static_cast<std::size_t>(keys * weight / nodes.total_weight()), 1);
 }
 
 }  // namespace
@@ -78,6 +92,7 @@ absl::Status TableHandler::TakeTable() {
   if (table == nullptr) return directory_.NotFound(request.data_center());
   absl::StatusOr<BatchRouter> router = BatchRouter::Create(*table, request.pool());
   if (!router.ok()) return router.status();
+  batch_.slice_keys = SliceKeys(table->data_center(), router->pool(), kSliceKeys);
   batch_.router.emplace(*router);
   batch_.table = std::move(table);
 
@@ -91,7 +106,7 @@ absl::Status TableHandler::TakeTable() {
 absl::Status TableHandler::AnswerSlice() {
   const v1::RouteBatchRequest& request = *batch_.request;
   v1::RouteBatchResponse& response = *batch_.response;
-  const std::size_t count = std::min(kSliceKeys, KeyCount() - batch_.answered);
+  const std::size_t count = std::min(batch_.slice_keys, KeyCount() - batch_.answered);
   const auto keys = std::span(keys_).first(count);
   const auto answers = std::span(answers_).first(count);
   const int first = static_cast<int>(batch_.answered);  // at most kMaxBatchKeys

@@ -97,6 +97,10 @@ absl::Status TopologyController::CheckFirstFile(const Options& options) {
 absl::Status TopologyController::Start() {
   absl::StatusOr<std::size_t> stored = ServeStored();
   if (!stored.ok()) return stored.status();
+  // Nothing is served, and so nothing stored, unless all of it can be.
+  if (*stored == 0) {
+    if (absl::Status usable = CheckFirstFile(options_); !usable.ok()) return usable;
+  }
   // What becomes of it is in status_.
   Reload(ReloadTrigger::kStart, std::string(kOwnActor)).IgnoreError();
   if (*stored == 0) return status().last_error;

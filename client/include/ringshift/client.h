@@ -115,8 +115,8 @@ struct BatchReply {
 class Client {
  public:
   // What a call came to. Called once, by a thread of the client's, and gone before the client is.
-  // It must not block, call Route or RouteBatch, or destroy the client. It may start further calls,
-  // but not when its status is CANCELLED.
+  // It must not block, call Route or RouteBatch, or destroy the client, also not by holding the
+  // last reference to it. It may start further calls, but not when its status is CANCELLED.
   using RouteCallback = std::function<void(absl::StatusOr<RouteReply>)>;
   using BatchCallback = std::function<void(absl::StatusOr<BatchReply>)>;
 

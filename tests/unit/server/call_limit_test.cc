@@ -40,6 +40,16 @@ TEST(CallLimitTest, WhatOneGivesBackAnotherMayHave) {
   EXPECT_GE(AcquireAll(two), kLimit * 3 / 4);
 }
 
+TEST(CallLimitTest, FewPermitsAreNotKeptByThreadsThatHaveNoCalls) {
+  CallLimit calls(2, 8);
+  CallLimit::Share one(calls), two(calls), three(calls);
+  for (CallLimit::Share* share : {&one, &two}) {
+    ASSERT_TRUE(share->TryAcquire());
+    share->Release();
+  }
+  EXPECT_TRUE(three.TryAcquire());
+}
+
 TEST(CallLimitTest, TogetherTheyNeverHaveMore) {
   constexpr std::size_t kLimit = 100;
   constexpr std::size_t kThreads = 4;
