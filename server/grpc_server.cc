@@ -40,6 +40,10 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(kPingInterval.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(kPingTimeout.count()));
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  // gRPC looks at that limit once it has unpacked a message, which may be a thousand times as long.
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
   builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &address.port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.RegisterAsyncGenericService(&health.service());

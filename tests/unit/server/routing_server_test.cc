@@ -384,6 +384,25 @@ TEST_F(RoutingServerTest, BytesThatAreNoRequestAreInvalid) {
   EXPECT_TRUE(NextDone().status.ok());
 }
 
+// 611 kB of them can be 600 MiB of zeros.
+TEST_F(RoutingServerTest, CompressedRequestsAreRefusedAndNotUnpacked) {
+  Start({});
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_compression_algorithm(algorithm);
+    v1::RouteRequest request;
+    request.set_data_center("ams");
+    request.set_key(std::string(10'000, 'k'));
+    v1::RouteResponse response;
+    const grpc::Status status =
+        v1::RoutingService::NewStub(NewChannel())->Route(&context, request, &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("is disabled"));
+  }
+  EXPECT_TRUE(Route("key").ok());
+}
+
 TEST_F(RoutingServerTest, AMethodThatIsNotThereIsUnimplemented) {
   Start({});
   for (const char* method : {"/ringshift.v1.RoutingService/Rout", "/ringshift.v2.Other/Route", "/",
