@@ -17,7 +17,7 @@ std::size_t AcquireAll(CallLimit::Share& share) {
 }
 
 TEST(CallLimitTest, OneShareMayHaveAllOfIt) {
-  for (const std::size_t limit : {1, 2, 7, 64, 1000, 4096}) {
+  for (const std::size_t limit : {1u, 2u, 7u, 64u, 1000u, 4096u}) {
     CallLimit calls(limit, 16);
     CallLimit::Share share(calls);
     EXPECT_EQ(AcquireAll(share), limit);

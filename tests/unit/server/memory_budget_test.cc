@@ -37,7 +37,7 @@ class MemoryBudgetTest : public ::testing::Test {
  protected:
   const DataCenterSpec ams_ = SmallDataCenter("ams");
   const BuildMemory memory_ = DataCenter::MeasureBuild(ams_).value();
-  const FakeFiles no_limits_;
+  const FakeFiles no_limits_{};
 };
 
 TEST_F(MemoryBudgetTest, WithoutLimitsEverythingFits) {
