@@ -33,7 +33,7 @@ class ClientRouterTest : public ::testing::Test {
  protected:
   void Start(int routers) {
     std::vector<std::string> addresses;
-    for (int i = 0; i < routers; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(routers); ++i) {
       routers_.push_back(std::make_unique<RouterProcess>(topology_, Store(i)));
     }
     for (auto& router : routers_) {

@@ -42,7 +42,7 @@ class Flood {
     for (int i = 0; i < 1000; ++i) batch_.add_keys("key " + std::to_string(i));
     route_.set_data_center("ams");
     route_.set_key("key");
-    for (int c = 0; c < connections; ++c) {
+    for (std::size_t c = 0; c < static_cast<std::size_t>(connections); ++c) {
       stubs_.push_back(v1::RoutingService::NewStub(router.PublicChannel()));
       for (int i = 0; i < outstanding; ++i) Start(c);
     }
