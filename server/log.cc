@@ -130,6 +130,12 @@ bool LogWriter::WriteAll(std::string_view text) {
   return true;
 }
 
+std::string FormatSeconds(std::chrono::duration<double> duration) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", duration.count());
+  return text;
+}
+
 void LogWriter::Write(std::string_view line) {
   const absl::MutexLock lock(&mutex_);
   if (dropped_ > 0) {

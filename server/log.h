@@ -36,6 +36,9 @@ struct LogField {
 std::string FormatLogLine(WallTime time, LogLevel level, std::string_view message,
                           std::initializer_list<LogField> fields);
 
+// A duration as a field's value: seconds with three decimals.
+std::string FormatSeconds(std::chrono::duration<double> duration);
+
 // Writes lines to a descriptor whose other end may have stopped reading.
 //
 // Thread safety: thread-safe.

@@ -11,6 +11,7 @@
 
 #include "migration/decision.h"
 #include "server/process_metrics.h"
+#include "server/topology_log.h"
 
 namespace ringshift {
 namespace {
@@ -143,10 +144,7 @@ void CollectTopology(const TopologyController& topology,
   for (const auto& table : tables) held[table->data_center().name()] = false;
   for (const TopologyController::Change& change : status.held) {
     held[change.data_center] = true;
-    // A data center that is gone from the file has no difference: all of it moves.
-    const double ratio =
-        change.difference ? change.difference->Worst(change.share).Moved(change.share) : 1;
-    AddGauge(moved, {{"data_center", change.data_center}}, ratio);
+    AddGauge(moved, {{"data_center", change.data_center}}, MovedRatio(change));
   }
   for (const auto& [name, is] : held) {
     AddGauge(is_held, {{"data_center", name}}, is ? 1 : 0);

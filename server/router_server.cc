@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -41,12 +40,6 @@ const std::string kStoreScheme = "sqlite:";
 constexpr const char* kPublicFlag = "--public-address";
 constexpr const char* kAdminFlag = "--admin-address";
 constexpr const char* kHttpFlag = "--http-address";
-
-std::string FormatSeconds(std::chrono::duration<double> duration) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", duration.count());
-  return text;
-}
 
 // The error of a listener, with its flag.
 absl::Status Annotate(std::string_view flag, const absl::Status& status) {

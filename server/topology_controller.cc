@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -86,21 +85,22 @@ absl::Status TopologyController::CheckFirstFile(const Options& options) {
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<LoadedTopology> loaded = ParseTopology(*bytes, options.path);
   if (!loaded.ok()) return loaded.status();
-  absl::Status selected = CheckSelected(options.data_centers, loaded->topology);
-  if (!selected.ok()) return selected;
-  std::vector<DataCenterSpec>& specs = loaded->topology.data_centers;
-  std::erase_if(specs,
-                [&](const auto& spec) { return !IsSelected(options.data_centers, spec.name); });
-  return options.memory.CheckFirstStart(specs);
+  return Select(options, /*is_first=*/true, loaded->topology);
+}
+
+absl::Status TopologyController::Select(const Options& options, bool is_first, Topology& file) {
+  if (is_first) {
+    if (absl::Status all = CheckSelected(options.data_centers, file); !all.ok()) return all;
+  }
+  std::erase_if(file.data_centers, [&options](const DataCenterSpec& spec) {
+    return !IsSelected(options.data_centers, spec.name);
+  });
+  return is_first ? options.memory.CheckFirstStart(file.data_centers) : absl::OkStatus();
 }
 
 absl::Status TopologyController::Start() {
   absl::StatusOr<std::size_t> stored = ServeStored();
   if (!stored.ok()) return stored.status();
-  // Nothing is served, and so nothing stored, unless all of it can be.
-  if (*stored == 0) {
-    if (absl::Status usable = CheckFirstFile(options_); !usable.ok()) return usable;
-  }
   // What becomes of it is in status_.
   Reload(ReloadTrigger::kStart, std::string(kOwnActor)).IgnoreError();
   if (*stored == 0) return status().last_error;
@@ -197,9 +197,6 @@ absl::StatusOr<std::vector<Change>> TopologyController::TakeUp(
     std::copy_if(changes.begin(), changes.end(), std::back_inserter(status_.held),
                  [](const Change& change) { return change.outcome == Outcome::kHeld; });
   }
-  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.3f", duration.count());
   Log(result == Result::kFailed ? LogLevel::kError
                                 : (result == Result::kHeld ? LogLevel::kWarn : LogLevel::kInfo),
       "topology reloaded",
@@ -213,7 +210,7 @@ absl::StatusOr<std::vector<Change>> TopologyController::TakeUp(
        {"applied", std::to_string(CountOf(changes, Outcome::kApplied))},
        {"held", std::to_string(CountOf(changes, Outcome::kHeld))},
        {"failed", std::to_string(CountOf(changes, Outcome::kFailed))},
-       {"seconds", seconds}});
+       {"seconds", FormatSeconds(std::chrono::steady_clock::now() - start)}});
   return changes;
 }
 
@@ -221,13 +218,9 @@ absl::StatusOr<Topology> TopologyController::Parse(std::string_view bytes) const
   absl::StatusOr<LoadedTopology> loaded = ParseTopology(bytes, options_.path);
   if (!loaded.ok()) return loaded.status();
   for (const std::string& warning : loaded->warnings) LogWarn("topology", {{"warning", warning}});
-  if (directory_.Tables().empty()) {
-    absl::Status selected = CheckSelected(options_.data_centers, loaded->topology);
-    if (!selected.ok()) return selected;
-  }
-  std::erase_if(loaded->topology.data_centers, [this](const DataCenterSpec& spec) {
-    return !IsSelected(options_.data_centers, spec.name);
-  });
+  const bool is_first = directory_.Tables().empty();
+  absl::Status selected = Select(options_, is_first, loaded->topology);
+  if (!selected.ok()) return selected;
   for (const DataCenterSpec& spec : loaded->topology.data_centers) {
     const auto table = directory_.Find(spec.name);
     if (!table.ok()) continue;

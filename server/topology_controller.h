@@ -146,6 +146,10 @@ class TopologyController {
   absl::StatusOr<std::size_t> ServeStored();
   absl::StatusOr<std::vector<Change>> TakeUp(const absl::StatusOr<std::string>& bytes,
                                              ReloadTrigger trigger, const std::string& actor);
+  // Leaves in `file` what is served here. Where nothing is served yet (`is_first`), nothing is
+  // served, and so nothing stored, unless all of it can be: NOT_FOUND if a data center is missing,
+  // MemoryBudget::CheckFirstStart's errors if they do not fit.
+  static absl::Status Select(const Options& options, bool is_first, Topology& file);
   // The topology of `bytes`, without what is not served here, if it may be taken up.
   absl::StatusOr<Topology> Parse(std::string_view bytes) const;
   absl::Status Refuse(absl::Status error, const std::string& checksum, ReloadTrigger trigger,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/migration_proto.h"
+#include "server/routing_proto.h"
 #include "server/status.h"
 #include "server/topology_log.h"
 
@@ -57,8 +58,7 @@ std::int32_t ToInt32(std::size_t count) { return static_cast<std::int32_t>(count
 
 void ToProto(const DataCenter::BuiltRing& built, v1::RingSummary& proto) {
   const Ring& ring = *built.ring;
-  const bool is_v1 = ring.parameters().version == RingVersion::kV1;
-  proto.set_ring_version(is_v1 ? v1::RING_VERSION_V1 : v1::RING_VERSION_V2);
+  proto.set_ring_version(ringshift::ToProto(ring.parameters().version));
   proto.set_points_per_weight(ring.parameters().points_per_weight);
   proto.set_layout(ToProto(ring.parameters().layout));
   proto.set_points(static_cast<std::int64_t>(ring.point_count()));
