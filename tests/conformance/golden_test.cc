@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "ring/crc32.h"
 #include "ring/ring.h"
+#include "tests/testing/golden_file.h"
 #include "tests/testing/hex.h"
 #include "tests/unit/ring/ring_test_util.h"
 
@@ -18,6 +17,7 @@ namespace ringshift {
 namespace {
 
 using ::ringshift::testing::BuildRing;
+using ::ringshift::testing::GoldenRows;
 using ::ringshift::testing::Parameters;
 using ::ringshift::testing::TestNode;
 
@@ -46,33 +46,9 @@ RingParameters GoldenParameters(const std::string& version, RingLayout layout) {
   return Parameters(RingVersion::kV2, version == "v2_16" ? 16 : 40, layout);
 }
 
-// The rows of a golden file by column name.
-std::vector<std::map<std::string, std::string>> ReadCsv(const std::string& name) {
-  std::ifstream file(std::string(RINGSHIFT_SOURCE_DIR "/tests/conformance/golden/") + name);
-  EXPECT_TRUE(file) << name;
-  const auto cells = [](const std::string& line) {
-    std::vector<std::string> parts;
-    std::stringstream stream(line);
-    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-    return parts;
-  };
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells(line);
-  std::vector<std::map<std::string, std::string>> rows;
-  while (std::getline(file, line)) {
-    const std::vector<std::string> row = cells(line);
-    EXPECT_EQ(row.size(), header.size()) << name << ": " << line;
-    std::map<std::string, std::string> by_name;
-    for (std::size_t i = 0; i < row.size(); ++i) by_name[header[i]] = row[i];
-    rows.push_back(by_name);
-  }
-  return rows;
-}
-
 // Checks the three owners of every row; returns how many rows there were.
 std::size_t CheckOwners(int fleet, const std::string& file) {
-  const auto rows = ReadCsv(file);
+  const auto rows = GoldenRows(file);
   for (const RingLayout layout : kLayouts) {
     for (const std::string version : {"v1", "v2_16", "v2_40"}) {
       const auto ring = BuildRing(Fleet(fleet), GoldenParameters(version, layout));
@@ -97,7 +73,7 @@ TEST(GoldenTest, EveryKeyOnOrBesideAPointHasItsOwner) {
   for (int fleet = 1; fleet <= 3; ++fleet) {
     const std::string file = "edge_" + std::to_string(fleet) + ".csv";
     EXPECT_GT(CheckOwners(fleet, file), 20u);
-    for (const auto& row : ReadCsv(file)) {
+    for (const auto& row : GoldenRows(file)) {
       EXPECT_EQ(Ring::Position(testing::BytesFromHex(row.at("hex(key)"))),
                 std::stoul(row.at("crc32"), nullptr, 16));
     }
@@ -105,7 +81,7 @@ TEST(GoldenTest, EveryKeyOnOrBesideAPointHasItsOwner) {
 }
 
 TEST(GoldenTest, EveryPointOfTheRecordedRingsIsThere) {
-  const auto rows = ReadCsv("rings.csv");
+  const auto rows = GoldenRows("rings.csv");
   EXPECT_EQ(rows.size(), 9u);
   for (const auto& row : rows) {
     for (const RingLayout layout : kLayouts) {
@@ -135,10 +111,10 @@ TEST(GoldenTest, EveryPointOfTheRecordedRingsIsThere) {
 
 TEST(GoldenTest, EveryTieOfAV2RingGoesToTheRecordedNode) {
   std::vector<TestNode> nodes;
-  for (const auto& row : ReadCsv("ties_nodes.csv")) {
+  for (const auto& row : GoldenRows("ties_nodes.csv")) {
     nodes.push_back({row.at("address"), static_cast<std::uint32_t>(std::stoul(row.at("weight")))});
   }
-  const auto rows = ReadCsv("ties.csv");
+  const auto rows = GoldenRows("ties.csv");
   for (const RingLayout layout : kLayouts) {
     const auto ring = BuildRing(nodes, Parameters(RingVersion::kV2, 160, layout));
     EXPECT_EQ(ring->collision_count(), rows.size());

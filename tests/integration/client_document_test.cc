@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/integration/router_process.h"
+#include "tests/testing/document.h"
 
 namespace ringshift::testing {
 namespace {
@@ -20,17 +19,6 @@ using ::testing::SizeIs;
 // Far above what a loaded machine needs to compile a few small files.
 constexpr std::chrono::seconds kBuildPatience{400};
 
-// The code blocks of `text` in `language`.
-std::vector<std::string> Blocks(const std::string& text, const std::string& language) {
-  const std::string begin = "\n```" + language + "\n";
-  std::vector<std::string> blocks;
-  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
-    const std::size_t from = at + begin.size();
-    blocks.push_back(text.substr(from, text.find("\n```", from) + 1 - from));
-  }
-  return blocks;
-}
-
 // Its stdout; a test failure if it does not end with 0.
 std::string Must(const std::vector<std::string>& argv, const std::string& input = "") {
   const Completed done = testing::Run(argv, input, kBuildPatience);
@@ -39,11 +27,9 @@ std::string Must(const std::vector<std::string>& argv, const std::string& input 
 }
 
 TEST(ClientDocumentTest, ItsProjectsAreBuiltWithTheInstalledLibraryAndWork) {
-  std::ifstream file(RINGSHIFT_SOURCE_DIR "/docs/client.md");
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  const std::vector<std::string> programs = Blocks(contents.str(), "cpp");
-  const std::vector<std::string> project = Blocks(contents.str(), "cmake");
+  const std::string page = ReadFile(RINGSHIFT_SOURCE_DIR "/docs/client.md");
+  const std::vector<std::string> programs = Blocks(page, "cpp");
+  const std::vector<std::string> project = Blocks(page, "cmake");
   ASSERT_THAT(programs, SizeIs(3));
   ASSERT_THAT(project, SizeIs(1));
 

@@ -15,13 +15,11 @@
 #include <cmath>
 #include <condition_variable>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +30,7 @@
 #include "tests/integration/json_testing.h"
 #include "tests/integration/process.h"
 #include "tests/integration/router_process.h"
+#include "tests/testing/document.h"
 
 namespace ringshift::testing {
 namespace {
@@ -42,12 +41,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  EXPECT_FALSE(contents.str().empty()) << path;
-  return contents.str();
+std::string ReadWhatIsThere(const std::string& path) {
+  std::string text = ReadFile(path);
+  EXPECT_FALSE(text.empty()) << path;
+  return text;
 }
 
 std::string Deployed(const std::string& name) {
@@ -198,7 +195,7 @@ void SetShare(const RouterProcess& router, int ppm) {
 
 // Every expression of the dashboard, as Grafana would send it for all data centers.
 std::vector<std::string> DashboardExpressions() {
-  const auto dashboard = ParseJsonObject(ReadFile(Deployed("grafana/ringshift.json")));
+  const auto dashboard = ParseJsonObject(ReadWhatIsThere(Deployed("grafana/ringshift.json")));
   std::vector<std::string> expressions;
   for (const google::protobuf::Struct& panel : Objects(dashboard, "panels")) {
     for (const google::protobuf::Struct& target : Objects(panel, "targets")) {
@@ -225,8 +222,8 @@ class PrometheusTest : public ::testing::Test {
     second_.WaitUntilReady();
     std::filesystem::create_directory(dir_.File("routers"));
     dir_.Write("routers/fleet.yml", "- targets: [\"" + second_.http_address() + "\"]\n");
-    dir_.Write("rules.yml", ReadFile(Deployed("prometheus/rules.yml")));
-    std::string configuration = ReadFile(Deployed("prometheus/prometheus.yml"));
+    dir_.Write("rules.yml", ReadWhatIsThere(Deployed("prometheus/rules.yml")));
+    std::string configuration = ReadWhatIsThere(Deployed("prometheus/prometheus.yml"));
     Replace(configuration, "15s", "1s");
     Replace(configuration, "127.0.0.1:9464", first_.http_address());
     dir_.Write("prometheus.yml", configuration);
@@ -301,8 +298,8 @@ TEST_F(PrometheusTest, EveryExpressionOfTheDashboardAndOfTheAlertsWorksDuringAMi
   EXPECT_EQ(Rule("RingshiftRoutersDisagree", "state"), "inactive");
 
   // The pages know of all of them.
-  const std::string readme = ReadFile(RINGSHIFT_SOURCE_DIR "/README.md");
-  const std::string operations = ReadFile(RINGSHIFT_SOURCE_DIR "/docs/operations.md");
+  const std::string readme = ReadWhatIsThere(RINGSHIFT_SOURCE_DIR "/README.md");
+  const std::string operations = ReadWhatIsThere(RINGSHIFT_SOURCE_DIR "/docs/operations.md");
   for (const std::string& metric : MetricNames(first_.Get("/metrics"))) {
     const std::string family = std::regex_replace(metric, std::regex("_(bucket|sum|count)$"), "");
     if (!family.starts_with("ringshift_")) continue;

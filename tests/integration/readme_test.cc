@@ -6,13 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tests/integration/process.h"
+#include "tests/testing/document.h"
 
 namespace ringshift::testing {
 namespace {
@@ -47,22 +47,8 @@ std::vector<std::string> FreeAddresses() {
   return addresses;
 }
 
-// The code blocks of `text` in `language`.
-std::vector<std::string> Blocks(const std::string& text, const std::string& language) {
-  const std::string begin = "\n```" + language + "\n";
-  std::vector<std::string> blocks;
-  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
-    const std::size_t from = at + begin.size();
-    blocks.push_back(text.substr(from, text.find("\n```", from) + 1 - from));
-  }
-  return blocks;
-}
-
 TEST(ReadmeTest, ItsTenMinutesGoAsItSays) {
-  std::ifstream file(RINGSHIFT_SOURCE_DIR "/README.md");
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  const std::string readme = contents.str();
+  const std::string readme = ReadFile(RINGSHIFT_SOURCE_DIR "/README.md");
   const std::size_t begin = readme.find("\n## Ten minutes");
   ASSERT_NE(begin, std::string::npos);
   const std::string tour = readme.substr(begin, readme.find("\n## ", begin + 1) - begin);

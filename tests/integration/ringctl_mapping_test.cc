@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -15,11 +14,13 @@
 #include "tests/integration/json_testing.h"
 #include "tests/integration/process.h"
 #include "tests/integration/ringctl_testing.h"
+#include "tests/testing/golden_file.h"
 
 namespace ringshift {
 namespace {
 
 using ::ringshift::testing::Completed;
+using ::ringshift::testing::GoldenRows;
 using ::ringshift::testing::Member;
 using ::ringshift::testing::ParseJsonObject;
 using ::ringshift::testing::Ringctl;
@@ -30,28 +31,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 using namespace std::string_literals;
-
-// The rows of a file of tests/conformance/golden by column name.
-std::vector<std::map<std::string, std::string>> GoldenRows(const std::string& name) {
-  std::ifstream file(RINGSHIFT_SOURCE_DIR "/tests/conformance/golden/" + name);
-  EXPECT_TRUE(file) << name;
-  const auto cells = [](const std::string& line) {
-    std::vector<std::string> parts;
-    std::stringstream stream(line);
-    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-    return parts;
-  };
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells(line);
-  std::vector<std::map<std::string, std::string>> rows;
-  while (std::getline(file, line)) {
-    const std::vector<std::string> row = cells(line);
-    std::map<std::string, std::string>& by_name = rows.emplace_back();
-    for (std::size_t i = 0; i < row.size(); ++i) by_name[header[i]] = row[i];
-  }
-  return rows;
-}
 
 using Fleet = std::vector<std::pair<std::string, int>>;  // addresses and weights
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -24,6 +23,7 @@
 #include "tests/integration/process.h"
 #include "tests/integration/router_client.h"
 #include "tests/integration/router_process.h"
+#include "tests/testing/locked_store.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift::testing {
@@ -646,21 +646,6 @@ TEST_F(ReloadTest, ATermSignalInTheMiddleOfAReloadEndsTheRouter) {
   router_->process().Signal(SIGTERM);
   EXPECT_THAT(router_->process().WaitForExit(), Optional(0)) << router_->process().Stderr();
 }
-
-// Another program has the write lock of the store.
-class LockedStore {
- public:
-  explicit LockedStore(const std::string& path) {
-    EXPECT_EQ(::sqlite3_open(path.c_str(), &database_), SQLITE_OK);
-    EXPECT_EQ(::sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  }
-  ~LockedStore() { ::sqlite3_close(database_); }
-  LockedStore(const LockedStore&) = delete;
-  LockedStore& operator=(const LockedStore&) = delete;
-
- private:
-  sqlite3* database_ = nullptr;
-};
 
 // As a full disk does it to the router.
 class FullDisk {

@@ -4,7 +4,6 @@
 #include <grpcpp/completion_queue.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "tests/integration/process.h"
 #include "tests/integration/router_process.h"
 #include "tests/testing/health_client.h"
+#include "tests/testing/locked_store.h"
 
 namespace ringshift::testing {
 namespace {
@@ -301,21 +301,6 @@ TEST_F(StartStopTest, ALogThatIsClosedIsNotWrittenIntoTheStore) {
   ASSERT_TRUE(is_open());
   EXPECT_EQ(std::filesystem::read_symlink(log, error), "/dev/null");
 }
-
-// Another program has the write lock of the store for good.
-class LockedStore {
- public:
-  explicit LockedStore(const std::string& path) {
-    EXPECT_EQ(::sqlite3_open(path.c_str(), &database_), SQLITE_OK);
-    EXPECT_EQ(::sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  }
-  ~LockedStore() { ::sqlite3_close(database_); }
-  LockedStore(const LockedStore&) = delete;
-  LockedStore& operator=(const LockedStore&) = delete;
-
- private:
-  sqlite3* database_ = nullptr;
-};
 
 TEST_F(StartStopTest, ChangesThatWaitForTheStoreHoldUpNeitherRequestsNorTheEnd) {
   RouterProcess router(topology_, store_);

@@ -21,6 +21,7 @@
 #include "ringshift/v1/routing.grpc.pb.h"
 #include "tests/integration/process.h"
 #include "tests/integration/router_process.h"
+#include "tests/testing/document.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift::testing {
@@ -30,11 +31,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 std::vector<std::string> FilesIn(const std::string& folder) {
   std::vector<std::string> names;

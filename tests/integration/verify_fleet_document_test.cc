@@ -9,15 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tests/integration/process.h"
+#include "tests/testing/document.h"
 
 namespace ringshift::testing {
 namespace {
@@ -27,30 +26,12 @@ using ::testing::SizeIs;
 
 constexpr int kKeys = 3000;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  return contents.str();
-}
-
 std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
   return text;
-}
-
-// The code blocks of the page in `language`.
-std::vector<std::string> Blocks(const std::string& page, const std::string& language) {
-  const std::string begin = "\n```" + language + "\n";
-  std::vector<std::string> blocks;
-  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at + 1)) {
-    const std::size_t from = at + begin.size();
-    blocks.push_back(page.substr(from, page.find("\n```", from) + 1 - from));
-  }
-  return blocks;
 }
 
 // What curl is to ask for: kKeys requests that can be compared, and some whose key nginx cannot

@@ -32,6 +32,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::IsOkAndHolds;
 using testing::Percent;
+using testing::ReaderInAnotherProcess;
 using testing::ReadFile;
 using testing::RunInChild;
 using ::testing::SizeIs;
@@ -278,23 +279,12 @@ TEST_F(SqliteStoreCopyTest, ALogThatACrashLeftIsReadAndStays) {
 // SQLite in another process believes itself alone, and takes the log away when it closes.
 TEST_F(SqliteStoreCopyTest, ReadingInTheProcessOfTheRouterDoesNotCostItItsLocks) {
   MakeRichStore();
-  int go[2];
-  ASSERT_EQ(pipe(go), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    char byte = 0;
-    if (read(go[0], &byte, 1) != 1) _exit(1);
-    const std::string share = Tool(path_).Query("SELECT v2_ppm FROM migration");
-    _exit(share == "70000" ? 0 : 2);  // after the tool has closed the file
-  }
+  ReaderInAnotherProcess reader(path_, "70000");
   const auto store = MustOpen();
   EXPECT_THAT(SqliteStore::ReadContents(path_), IsOk());
   ASSERT_THAT(store->SetShare({"ams", Percent("7"), std::nullopt, "eva", ""}), IsOk());
   EXPECT_EQ(SqliteStore::ReadContents(path_)->migrations.at(0).share, Percent("7"));
-  EXPECT_EQ(write(go[1], "g", 1), 1);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reader.Read(), 0);
   EXPECT_TRUE(fs::exists(path_ + "-wal"));
   EXPECT_THAT(store->Check(), IsOk());
 }

@@ -103,6 +103,33 @@ int RunInChild(const Body& body) {
   return status;
 }
 
+// Another process that reads the share of the store's one migration when it is told to. It is there
+// before this process opens the store.
+class ReaderInAnotherProcess {
+ public:
+  ReaderInAnotherProcess(const std::string& path, const std::string& expected_ppm) {
+    EXPECT_EQ(pipe(go_), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      char byte = 0;
+      if (read(go_[0], &byte, 1) != 1) _exit(1);
+      const std::string share = Tool(path).Query("SELECT v2_ppm FROM migration");
+      _exit(share == expected_ppm ? 0 : 2);  // after the tool has closed the file
+    }
+  }
+  // How it ended; 0 if it read what it expected.
+  int Read() {
+    EXPECT_EQ(write(go_[1], "g", 1), 1);
+    int status = 0;
+    waitpid(child_, &status, 0);
+    return status;
+  }
+
+ private:
+  int go_[2] = {};
+  pid_t child_ = 0;
+};
+
 class SqliteStoreTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -46,6 +46,7 @@ using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::IsOkAndHolds;
 using testing::Percent;
+using testing::ReaderInAnotherProcess;
 using testing::ReadFile;
 using testing::RunInChild;
 using testing::SqliteStoreTest;
@@ -396,22 +397,11 @@ TEST_F(SqliteStoreTest, ASecondProcessIsRefused) {
 // SQLite in another process believes itself alone, and takes the log away when it closes.
 TEST_F(SqliteStoreTest, ARefusedSecondStoreDoesNotCostTheFirstItsLog) {
   MakeStore();
-  int go[2];
-  ASSERT_EQ(pipe(go), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    char byte = 0;
-    if (read(go[0], &byte, 1) != 1) _exit(1);
-    const std::string share = Tool(path_).Query("SELECT v2_ppm FROM migration");
-    _exit(share == "250000" ? 0 : 2);  // after the tool has closed the file
-  }
+  ReaderInAnotherProcess reader(path_, "250000");
   const auto store = MustOpen();
   ASSERT_THAT(store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}), IsOk());
   EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("held by another")));
-  EXPECT_EQ(write(go[1], "g", 1), 1);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reader.Read(), 0);
   EXPECT_TRUE(fs::exists(path_ + "-wal"));
 }
 
