@@ -136,6 +136,18 @@ TEST_F(TopologyMemoryTest, ARestartServesWhatItServedWhereTheFileDoesNotFit) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("data center ams")));
 }
 
+// Else the next start would find a part in the store, and serve that alone.
+TEST_F(TopologyMemoryTest, AStartWithNothingStoredServesAndStoresNothingUnlessAllOfItFits) {
+  Write({fra_, WithPoints(SmallDataCenter("lon"), 10'000)});
+  Router router(Options(PeakOf(fra_)), store_);
+  EXPECT_THAT(router.topology.Start(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("data center lon")));
+  EXPECT_EQ(router.Served("fra"), nullptr);
+  const auto stored = store_.LoadTopologies();
+  ASSERT_THAT(stored, IsOk());
+  EXPECT_TRUE(stored->empty());
+}
+
 TEST_F(TopologyMemoryTest, ARestartWithLessMemoryThanItServedWithIsRefused) {
   Write({large_ams_});
   ASSERT_THAT(Router(Options(), store_).topology.Start(), IsOk());
