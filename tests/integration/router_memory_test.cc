@@ -326,7 +326,7 @@ TEST_F(MemoryTest, AHundredReloadsUnderLoadFailNoCallAndLeaveNothingBehind) {
   Start();
   Load first(*router_);
   Load second(*router_);
-  std::int64_t early = 0;
+  [[maybe_unused]] std::int64_t early = 0;
   for (int reload = 1; reload <= 100; ++reload) {
     write(reload);
     const std::uint64_t calls = first.calls();
@@ -342,7 +342,7 @@ TEST_F(MemoryTest, AHundredReloadsUnderLoadFailNoCallAndLeaveNothingBehind) {
     EXPECT_GT(first.calls(), calls);
     if (reload == 20) early = Memory("VmRSS");
   }
-  const std::int64_t late = Memory("VmRSS");
+  [[maybe_unused]] const std::int64_t late = Memory("VmRSS");
   for (Load* load : {&first, &second}) {
     load->Stop();
     EXPECT_EQ(load->first_error(), "");
