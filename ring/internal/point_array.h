@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "ring/internal/huge_pages.h"
+
 namespace ringshift::internal {
 
 class WidePoint {
@@ -54,7 +56,9 @@ template <typename P>
 class PointArray {
  public:
   explicit PointArray(std::size_t size)
-      : size_(size), points_(std::make_unique_for_overwrite<P[]>(size)) {}
+      : size_(size), points_(std::make_unique_for_overwrite<P[]>(size)) {
+    PreferHugePages(points_.get(), size * sizeof(P));
+  }
 
   std::size_t size() const { return size_; }
   P* data() { return points_.get(); }

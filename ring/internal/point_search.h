@@ -3,8 +3,8 @@
 // Points are spread evenly, so an index of where each part of the hash space begins, and how far
 // into its part a position is, say within some points where to look; the hash found there corrects
 // that. So a search waits for memory two or three times however large the ring is, where a binary
-// search of a large one waits ten times. A guess is never trusted: a search keeps exact bounds, so
-// that a ring that is not even costs time and changes no answer.
+// search of a large one waits ten times. A guess is never trusted: where it was bad, as on a ring
+// that is not even, the part is searched by halves.
 //
 // Thread safety: immutable, pure.
 #ifndef RINGSHIFT_RING_INTERNAL_POINT_SEARCH_H_
@@ -47,19 +47,22 @@ class PointIndex {
     return ((std::uint64_t{1} << Bits(points)) + 1) * sizeof(std::uint32_t);
   }
 
-  // The first point at or after the position is in [low, high]; guess is about where.
-  struct Bounds {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    std::uint32_t guess = 0;
+  // Where the points begin and end that the first point at or after `position` is among; the end is
+  // that point where no other is.
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
   };
-  Bounds Find(std::uint32_t position) const {
-    const int shift = 32 - bits_;
-    const auto part = static_cast<std::size_t>(std::uint64_t{position} >> shift);
-    const std::uint32_t low = starts_[part];
-    const std::uint32_t high = starts_[part + 1];
-    const std::uint64_t depth = position - FirstHash(part);
-    return {low, high, low + static_cast<std::uint32_t>((depth * (high - low)) >> shift)};
+  Range PartOf(std::uint32_t position) const {
+    const std::size_t part = Part(position);
+    return {starts_[part], starts_[part + 1]};
+  }
+
+  // About where that point is, from begin to end.
+  std::uint32_t Guess(std::uint32_t position) const {
+    const auto [begin, end] = PartOf(position);
+    const std::uint64_t depth = position - FirstHash(Part(position));
+    return begin + static_cast<std::uint32_t>((depth * (end - begin)) >> (32 - bits_));
   }
 
  private:
@@ -70,6 +73,9 @@ class PointIndex {
     return std::clamp(static_cast<int>(std::bit_width(points / kPartPoints)) - 1, 0, kMaxBits);
   }
   std::size_t Parts() const { return std::size_t{1} << bits_; }
+  std::size_t Part(std::uint32_t position) const {
+    return static_cast<std::size_t>(std::uint64_t{position} >> (32 - bits_));
+  }
   std::uint32_t FirstHash(std::size_t part) const {
     return static_cast<std::uint32_t>(std::uint64_t{part} << (32 - bits_));
   }
@@ -78,81 +84,70 @@ class PointIndex {
   std::unique_ptr<std::uint32_t[]> starts_;
 };
 
+// One search, in steps, so that several can go on side by side. A guess can always be read.
 template <typename P>
 class PointSearch {
  public:
-  PointSearch() = default;
-  PointSearch(const PointArray<P>& points, const PointIndex& index, std::uint32_t position)
-      : bounds_(index.Find(position)) {
-    bounds_.guess = std::min(bounds_.guess, LastPoint(points));
+  PointSearch(const PointArray<P>& points, const PointIndex& index)
+      : points_(points.data()), size_(static_cast<std::int64_t>(points.size())), index_(index) {}
+
+  std::uint32_t Guess(std::uint32_t position) const {
+    return std::min(index_.Guess(position), static_cast<std::uint32_t>(size_ - 1));
   }
 
-  // Asks for what Correct is going to read.
-  void PrefetchGuess(const PointArray<P>& points) const {
-    __builtin_prefetch(points.data() + bounds_.guess);
-  }
-
-  // Reads the hash at the guess and makes a better one.
-  void Correct(const PointArray<P>& points, std::uint32_t position) {
-    auto& [low, high, guess] = bounds_;
-    const std::uint32_t hash = points[guess].hash();
-    const bool is_before = hash < position;
-    low = is_before ? guess + 1 : low;
-    high = is_before ? high : guess;
+  // A better guess than `guess`, whose hash it reads.
+  std::uint32_t Correct(std::uint32_t guess, std::uint32_t position) const {
     // Halved, so that the product fits: 2^31 * 2^32.
-    const std::int64_t distance = (std::int64_t{position} - std::int64_t{hash}) / 2;
-    const std::int64_t steps = (distance * static_cast<std::int64_t>(points.size())) >> 31;
-    guess = std::min(static_cast<std::uint32_t>(std::clamp<std::int64_t>(guess + steps, low, high)),
-                     LastPoint(points));
+    const std::int64_t distance =
+        (std::int64_t{position} - std::int64_t{points_[guess].hash()}) / 2;
+    const std::int64_t better = guess + ((distance * size_) >> 31);
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(better, 0, size_ - 1));
   }
 
-  // Asks for what Finish is going to read.
-  void PrefetchWindow(const PointArray<P>& points) const {
-    // Of the window, which is no longer than a cache line, its two ends.
-    constexpr std::uintptr_t kHalf = kWindow / 2 * sizeof(P);
-    const auto guess = reinterpret_cast<std::uintptr_t>(points.data() + bounds_.guess);
-    __builtin_prefetch(reinterpret_cast<const void*>(guess - kHalf));
-    __builtin_prefetch(reinterpret_cast<const void*>(guess + kHalf - 1));
-  }
-
-  // The index of the first point at or after the position, points.size() if there is none.
-  std::size_t Finish(const PointArray<P>& points, std::uint32_t position) const {
-    const auto [low, high, guess] = bounds_;
-    if (points.size() >= kWindow) {
+  // The index of the first point at or after the position, 0 if there is none.
+  std::size_t Finish(std::uint32_t guess, std::uint32_t position) const {
+    const auto is_before = [position](const P& point) { return point.hash() < position; };
+    if (size_ >= kWindow) {
       // Counts without a branch, which no processor could foresee.
-      const std::size_t start =
-          std::min<std::size_t>(guess - std::min(guess, kWindow / 2), points.size() - kWindow);
-      std::uint32_t before = 0;
-      for (std::size_t i = 0; i < kWindow; ++i) before += points[start + i].hash() < position;
-      const bool is_inside =
-          before > 0 ? before < kWindow || start + kWindow >= high : start <= low;
-      if (is_inside) [[likely]]
-        return start + before;
+      const std::int64_t start =
+          std::clamp<std::int64_t>(std::int64_t{guess} - kWindow / 2, 0, size_ - kWindow);
+      int before = 0;
+      for (int i = 0; i < kWindow; ++i) before += is_before(points_[start + i]);
+      if (before > 0 && before < kWindow) [[likely]]
+        return static_cast<std::size_t>(start + before);
     }
-    const P* const found =
-        std::partition_point(points.data() + low, points.data() + high,
-                             [position](const P& point) { return point.hash() < position; });
-    return static_cast<std::size_t>(found - points.data());
+    const auto [begin, end] = index_.PartOf(position);
+    const P* const found = std::partition_point(points_ + begin, points_ + end, is_before);
+    return found == points_ + size_ ? 0 : static_cast<std::size_t>(found - points_);
+  }
+
+  // Asks for what Correct and Finish are going to read.
+  void PrefetchGuess(std::uint32_t guess) const { Prefetch(points_ + guess); }
+  void PrefetchWindow(std::uint32_t guess) const {
+    // Its two ends: it is no longer than a cache line.
+    constexpr std::uintptr_t kHalf = kWindow / 2 * sizeof(P);
+    const auto middle = reinterpret_cast<std::uintptr_t>(points_ + guess);
+    Prefetch(reinterpret_cast<const void*>(middle - kHalf));
+    Prefetch(reinterpret_cast<const void*>(middle + kHalf - 1));
   }
 
  private:
-  static constexpr std::uint32_t kWindow = 8;
+  static constexpr int kWindow = 8;
 
-  static std::uint32_t LastPoint(const PointArray<P>& points) {
-    return static_cast<std::uint32_t>(points.size() - 1);
-  }
+  // Into the second cache: more reads can be on their way there than to the first.
+  static void Prefetch(const void* memory) { __builtin_prefetch(memory, 0, 2); }
 
-  PointIndex::Bounds bounds_;  // points[bounds_.guess] can be read
+  const P* const points_;
+  const std::int64_t size_;
+  const PointIndex& index_;
 };
 
 // The index of the first point at or after `position`, 0 if there is none.
 template <typename P>
 std::size_t FindFirstPoint(const PointArray<P>& points, const PointIndex& index,
                            std::uint32_t position) {
-  PointSearch<P> search(points, index, position);
-  search.Correct(points, position);
-  const std::size_t point = search.Finish(points, position);
-  return point == points.size() ? 0 : point;
+  const PointSearch<P> search(points, index);
+  return search.Finish(search.Correct(search.Guess(position), position), position);
 }
 
 // found(i, FindFirstPoint(points, index, positions[i])) for each i, with the searches in groups
@@ -160,21 +155,21 @@ std::size_t FindFirstPoint(const PointArray<P>& points, const PointIndex& index,
 template <typename P, typename Found>
 void FindFirstPoints(const PointArray<P>& points, const PointIndex& index,
                      std::span<const std::uint32_t> positions, const Found& found) {
-  constexpr std::size_t kGroup = 32;  // more reads than a core can wait for at once
-  std::array<PointSearch<P>, kGroup> searches;
+  constexpr std::size_t kGroup = 64;  // more reads than a core can wait for at once
+  const PointSearch<P> search(points, index);
+  std::array<std::uint32_t, kGroup> guesses;
   for (std::size_t begin = 0; begin < positions.size(); begin += kGroup) {
     const auto group = positions.subspan(begin, std::min(kGroup, positions.size() - begin));
     for (std::size_t i = 0; i < group.size(); ++i) {
-      searches[i] = PointSearch<P>(points, index, group[i]);
-      searches[i].PrefetchGuess(points);
+      guesses[i] = search.Guess(group[i]);
+      search.PrefetchGuess(guesses[i]);
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
-      searches[i].Correct(points, group[i]);
-      searches[i].PrefetchWindow(points);
+      guesses[i] = search.Correct(guesses[i], group[i]);
+      search.PrefetchWindow(guesses[i]);
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
-      const std::size_t point = searches[i].Finish(points, group[i]);
-      found(begin + i, point == points.size() ? 0 : point);
+      found(begin + i, search.Finish(guesses[i], group[i]));
     }
   }
 }

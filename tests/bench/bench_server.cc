@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<BenchServer>> BenchServer::Start(HandlerKind kind
   absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
       BuildTable(MakeSpec(bench_case), bench_case.v2_ppm);
   if (!table.ok()) return table.status();
-  if (kind != HandlerKind::kEmpty) {
+  if (kind == HandlerKind::kReal || kind == HandlerKind::kUncounted) {
     const bool counts = kind == HandlerKind::kReal;
     return StartWith(*table, [counts](Parts& parts) { return MakeTableHandler(parts, counts); });
   }
@@ -90,8 +90,8 @@ absl::StatusOr<std::unique_ptr<BenchServer>> BenchServer::Start(HandlerKind kind
   absl::StatusOr<std::unique_ptr<BenchServer>> server = StartWith(*table, [&](Parts& parts) {
     absl::StatusOr<v1::RouteBatchResponse> batch = AnswerFirstBatch(parts, batch_keys);
     status.Update(batch.status());
-    return std::make_unique<EmptyHandler>(batch.ok() ? *std::move(batch)
-                                                     : v1::RouteBatchResponse());
+    if (!batch.ok()) batch.emplace();
+    return std::make_unique<EmptyHandler>(*std::move(batch));
   });
   if (!status.ok()) return status;
   return server;

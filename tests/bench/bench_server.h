@@ -21,8 +21,8 @@ namespace ringshift::bench {
 enum class HandlerKind {
   kReal,       // the router's
   kUncounted,  // the router's, which counts nothing
-  // Nothing but what a server costs: Route gets an empty response, RouteBatch a copy of the answer
-  // to the first batch_keys keys.
+  // Nothing is routed: Route gets an empty response, RouteBatch a copy of the answer to the first
+  // batch_keys keys.
   kEmpty,
 };
 
