@@ -22,7 +22,7 @@
 // Thread safety: immutable; every method may be called from any number of threads.
 //
 // Cost, for P points: Owner waits for memory two or three times however large the ring is, without
-// allocation; memory is P times 8 bytes (wide) or 6 bytes (packed), an index of at most P / 16 and
+// allocation; memory is P times 8 bytes (wide) or 6 bytes (packed), an index of at most P / 4 and
 // 262,148 bytes, and some constant.
 #ifndef RINGSHIFT_RING_RING_H_
 #define RINGSHIFT_RING_RING_H_

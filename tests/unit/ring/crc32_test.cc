@@ -27,6 +27,21 @@ TEST(Crc32Test, MatchesTheBitwiseDefinitionAtEveryLengthAndAlignment) {
   }
 }
 
+TEST(Crc32Test, GoesOnFromTheStateOfWhatCameBefore) {
+  std::mt19937 random(2);
+  std::string bytes(64, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  const std::string_view all = bytes;
+  for (std::size_t length = 0; length <= all.size(); ++length) {
+    for (std::size_t first = 0; first <= length; ++first) {
+      const std::uint32_t state = internal::Crc32Extend(0xFFFFFFFF, all.substr(0, first));
+      ASSERT_EQ(~internal::Crc32Extend(state, all.substr(first, length - first)),
+                testing::ReferenceCrc32(bytes.substr(0, length)))
+          << first << " of " << length;
+    }
+  }
+}
+
 TEST(Crc32Test, HitsThePublishedKeysOfChosenPositions) {
   EXPECT_EQ(Crc32("/k/xrd4bf1"), 0x00000000u);
   EXPECT_EQ(Crc32("/k/c11zbfs"), 0xFFFFFFFFu);

@@ -252,7 +252,7 @@ TEST(RingTest, SizeIsExactAndKnownBeforeBuilding) {
     EXPECT_EQ(size.points, 7u * 3 * 16);
     EXPECT_EQ(ring->point_count(), size.points);
     EXPECT_EQ(ring->memory_bytes(), size.bytes);
-    constexpr std::uint64_t kIndexBytes = 5 * 4;  // four parts of 84 points, and an end
+    constexpr std::uint64_t kIndexBytes = 17 * 4;  // sixteen parts of 21 points, and an end
     EXPECT_EQ(size.bytes - sizeof(Ring) - kIndexBytes,
               size.points * (layout == RingLayout::kWide ? 8 : 6));
   }
