@@ -38,7 +38,7 @@ class TableHandler final : public RoutingHandler {
  private:
   // Keys that are answered at one go, some 20 to 50 us; fewer in a pool of few nodes, where the
   // walk of a key is longer.
-  static constexpr std::size_t kSliceKeys = 512;
+  static constexpr std::size_t kSliceKeys = 1024;
 
   // The batch under way.
   struct Batch {

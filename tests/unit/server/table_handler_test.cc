@@ -99,7 +99,7 @@ class TableHandlerTest : public testing::SmallRouterTest {
 TEST_F(TableHandlerTest, EveryKeyOfABatchHasTheOwnerThatRouteGivesIt) {
   ASSERT_THAT(controller_.SetShare(ChangeTo(400'000)), IsOk());
   const auto table = Table("ams");
-  for (const int keys : {1, 2, 511, 512, 513, 1024, 10'000}) {
+  for (const int keys : {1, 2, 1023, 1024, 1025, 2048, 10'000}) {
     for (const std::string pool : {"", "default", "special"}) {
       v1::RouteBatchResponse response;
       ASSERT_THAT(Answer(Batch(keys, pool), response), IsOk());
@@ -136,7 +136,7 @@ TEST_F(TableHandlerTest, EqualKeysMayComeSeveralTimes) {
 }
 
 TEST_F(TableHandlerTest, ABadKeyRefusesTheBatchWithItsIndexWhereverItIs) {
-  for (const int bad : {0, 511, 512, 9'999}) {
+  for (const int bad : {0, 1023, 1024, 9'999}) {
     v1::RouteBatchRequest request = Batch(10'000);
     request.set_keys(bad, "");
     EXPECT_THAT(Refusal(request),
