@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 
 namespace ringshift {
-namespace {
 
-bool IsGood(const std::string& address) {
+bool IsRouterAddress(const std::string& address) {
   if (address.rfind("unix:", 0) == 0) return address.size() > 5;
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return false;
@@ -27,15 +24,6 @@ bool IsGood(const std::string& address) {
   }
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   return is_bracketed || (!host.empty() && host.find_first_of(":[]/ ") == std::string::npos);
-}
-
-}  // namespace
-
-absl::Status CheckRouterAddress(const std::string& address) {
-  if (IsGood(address)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("router \"", absl::CHexEscape(address),
-                   "\" is not an address: write HOST:PORT, [IPv6]:PORT or unix:PATH"));
 }
 
 }  // namespace ringshift

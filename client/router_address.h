@@ -1,4 +1,4 @@
-// The addresses of routers that a client takes.
+// The addresses of routers that the client library and ringctl take.
 //
 // Thread safety: a pure function.
 #ifndef RINGSHIFT_CLIENT_ROUTER_ADDRESS_H_
@@ -6,13 +6,13 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-
 namespace ringshift {
 
-// INVALID_ARGUMENT unless `address` is HOST:PORT, [IPv6]:PORT or unix:PATH. Without a port gRPC
-// would take 443, silently.
-absl::Status CheckRouterAddress(const std::string& address);
+// What to write, for the error of whoever refuses an address.
+inline constexpr const char* kRouterAddressForms = "HOST:PORT, [IPv6]:PORT or unix:PATH";
+
+// Whether `address` is of one of these forms. Without a port gRPC would take 443, silently.
+bool IsRouterAddress(const std::string& address);
 
 }  // namespace ringshift
 

@@ -1,0 +1,19 @@
+// `ringctl lookup`: the owners of keys on one ring of a topology file.
+#ifndef RINGSHIFT_CLIENT_RINGCTL_COMMAND_LOOKUP_H_
+#define RINGSHIFT_CLIENT_RINGCTL_COMMAND_LOOKUP_H_
+
+#include "client/ringctl/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringshift {
+
+// Adds the command to `ringctl`. When it is chosen, parsing the command line runs it and sets
+// `result`, which must outlive `ringctl`.
+void AddLookupCommand(CLI::App& ringctl, ExitCode& result);
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_CLIENT_RINGCTL_COMMAND_LOOKUP_H_

@@ -1,0 +1,19 @@
+// `ringctl store copy`: carries all that a store holds over to a new one.
+#ifndef RINGSHIFT_CLIENT_RINGCTL_COMMAND_STORE_H_
+#define RINGSHIFT_CLIENT_RINGCTL_COMMAND_STORE_H_
+
+#include "client/ringctl/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringshift {
+
+// Adds the command to `ringctl`. When it is chosen, parsing the command line runs it and sets
+// `result`, which must outlive `ringctl`.
+void AddStoreCommand(CLI::App& ringctl, ExitCode& result);
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_CLIENT_RINGCTL_COMMAND_STORE_H_

@@ -1,0 +1,19 @@
+// `ringctl topology show|reload|accept|check`: what a router serves, and how that changes.
+#ifndef RINGSHIFT_CLIENT_RINGCTL_COMMAND_TOPOLOGY_H_
+#define RINGSHIFT_CLIENT_RINGCTL_COMMAND_TOPOLOGY_H_
+
+#include "client/ringctl/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringshift {
+
+// Adds the command to `ringctl`. When it is chosen, parsing the command line runs it and sets
+// `result`, which must outlive `ringctl`.
+void AddTopologyCommand(CLI::App& ringctl, ExitCode& result);
+
+}  // namespace ringshift
+
+#endif  // RINGSHIFT_CLIENT_RINGCTL_COMMAND_TOPOLOGY_H_
