@@ -17,11 +17,16 @@ struct Backoff {
   std::chrono::nanoseconds first;  // the bound after one failure
   std::chrono::nanoseconds last;   // which the bound never passes
 
-  // REQUIRES: failures >= 1, 0 <= random < 1
-  std::chrono::nanoseconds Pause(int failures, double random) const {
+  // REQUIRES: failures >= 1
+  constexpr std::chrono::nanoseconds Bound(int failures) const {
     std::chrono::nanoseconds bound = first;
     for (int i = 1; i < failures && bound < last; ++i) bound *= 2;
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(random * std::min(bound, last));
+    return std::min(bound, last);
+  }
+
+  // REQUIRES: failures >= 1, 0 <= random < 1
+  std::chrono::nanoseconds Pause(int failures, double random) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(random * Bound(failures));
   }
 };
 

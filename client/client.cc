@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "client/deadline.h"
@@ -33,7 +34,11 @@ absl::Status CheckOptions(const ClientOptions& options) {
   }
   std::set<std::string> seen;
   for (const std::string& router : options.routers) {
-    if (absl::Status address = CheckRouterAddress(router); !address.ok()) return address;
+    if (!IsRouterAddress(router)) {
+      return absl::InvalidArgumentError(absl::StrCat("router \"", absl::CHexEscape(router),
+                                                     "\" is not an address: write ",
+                                                     kRouterAddressForms));
+    }
     if (!seen.insert(router).second) {
       return absl::InvalidArgumentError(absl::StrCat("router \"", router, "\" comes twice"));
     }

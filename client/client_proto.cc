@@ -11,6 +11,12 @@ RoutedNode FromProto(v1::RoutedNode&& node) {
   return {std::move(*node.mutable_name()), std::move(*node.mutable_address())};
 }
 
+// As the user sees it; an error if a router never sends it.
+absl::StatusOr<int> KnownRingVersion(int version) {
+  if (version <= 0) return absl::InternalError(absl::StrCat("an answer of ring version ", version));
+  return version <= v1::RING_VERSION_V2 ? version : 0;
+}
+
 TableIdentity FromProto(const v1::TableIdentity& table) {
   return {table.checksum(), table.migration_revision(), table.v2_ppm()};
 }
@@ -37,13 +43,15 @@ v1::RouteBatchRequest ToProto(BatchQuery query) {
 
 absl::StatusOr<RouteReply> FromProto(v1::RouteResponse response) {
   if (!response.has_owner()) return absl::InternalError("an answer without an owner");
+  const absl::StatusOr<int> ring_version = KnownRingVersion(response.ring_version());
+  if (!ring_version.ok()) return ring_version.status();
   RouteReply reply;
   reply.owner = FromProto(std::move(*response.mutable_owner()));
   reply.replicas.reserve(static_cast<std::size_t>(response.replicas_size()));
   for (v1::RoutedNode& node : *response.mutable_replicas()) {
     reply.replicas.push_back(FromProto(std::move(node)));
   }
-  reply.ring_version = response.ring_version();
+  reply.ring_version = *ring_version;
   reply.table = FromProto(response.table());
   reply.is_short = response.is_short();
   return reply;
@@ -71,7 +79,12 @@ absl::StatusOr<BatchReply> FromProto(v1::RouteBatchResponse response, int keys) 
   }
   reply.ring_versions.reserve(static_cast<std::size_t>(keys));
   for (const int version : response.ring_versions()) {
-    reply.ring_versions.push_back(static_cast<std::uint8_t>(version));
+    const absl::StatusOr<int> ring_version = KnownRingVersion(version);
+    if (!ring_version.ok()) {
+      return absl::InternalError(absl::StrCat("key ", reply.ring_versions.size(), " has ",
+                                              ring_version.status().message()));
+    }
+    reply.ring_versions.push_back(static_cast<std::uint8_t>(*ring_version));
   }
   reply.table = FromProto(response.table());
   return reply;

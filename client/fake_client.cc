@@ -1,14 +1,15 @@
 #include "ringshift/fake_client.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "client/client_proto.h"
 #include "client/deadline.h"
 #include "client/timer_queue.h"
 
@@ -17,6 +18,12 @@ namespace {
 
 constexpr std::chrono::seconds kDefaultTimeout{1};
 
+// As routers have them, which tests/integration/client_router_test.cc holds this against.
+constexpr std::size_t kMaxKeyBytes = 16'384;
+constexpr int kMaxReplicas = 16;
+constexpr std::size_t kMaxBatchKeys = 10'000;
+constexpr std::size_t kMaxRequestBytes = std::size_t{4} << 20;
+
 absl::StatusOr<RouteReply> AnswerWithOneNode(const RouteQuery&) {
   RouteReply reply;
   reply.owner = {"fake-node", "fake-node.invalid:443"};
@@ -24,8 +31,51 @@ absl::StatusOr<RouteReply> AnswerWithOneNode(const RouteQuery&) {
   return reply;
 }
 
+absl::Status CheckDataCenter(const std::string& data_center) {
+  if (!data_center.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("data_center is empty: name the data center");
+}
+
+// `which` is "key" or "key 7".
+absl::Status CheckKey(const std::string& which, const std::string& key) {
+  if (key.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(which, " is empty; it must have 1 to ", kMaxKeyBytes, " bytes"));
+  }
+  if (key.size() <= kMaxKeyBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(which, " has ", key.size(), " bytes; it must have 1 to ", kMaxKeyBytes));
+}
+
+absl::Status Check(const RouteQuery& query) {
+  if (absl::Status good = CheckDataCenter(query.data_center); !good.ok()) return good;
+  if (absl::Status good = CheckKey("key", query.key); !good.ok()) return good;
+  if (query.replicas >= 0 && query.replicas <= kMaxReplicas) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("replicas is ", query.replicas, "; it must be 0 to ", kMaxReplicas));
+}
+
+absl::Status Check(const BatchQuery& query) {
+  const std::size_t bytes = ToProto(query).ByteSizeLong();
+  if (bytes > kMaxRequestBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the batch has ", bytes, " bytes; it must have at most ", kMaxRequestBytes));
+  }
+  if (absl::Status good = CheckDataCenter(query.data_center); !good.ok()) return good;
+  if (query.keys.empty() || query.keys.size() > kMaxBatchKeys) {
+    return absl::InvalidArgumentError(absl::StrCat("the batch has ", query.keys.size(),
+                                                   " keys; it must have 1 to ", kMaxBatchKeys));
+  }
+  for (std::size_t i = 0; i < query.keys.size(); ++i) {
+    if (absl::Status good = CheckKey(absl::StrCat("key ", i), query.keys[i]); !good.ok()) {
+      return good;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of a query that has been checked.
 absl::StatusOr<BatchReply> AnswerBatch(const FakeClient::Answer& answer, const BatchQuery& query) {
-  if (query.keys.empty()) return absl::InvalidArgumentError("the batch has no keys");
   BatchReply batch;
   std::map<std::string, std::uint32_t> indexes;  // by name
   for (std::size_t i = 0; i < query.keys.size(); ++i) {
@@ -38,7 +88,8 @@ absl::StatusOr<BatchReply> AnswerBatch(const FakeClient::Answer& answer, const B
     const auto [found, is_new] = indexes.emplace(reply->owner.name, batch.nodes.size());
     if (is_new) batch.nodes.push_back(std::move(reply->owner));
     batch.owner_indexes.push_back(found->second);
-    batch.ring_versions.push_back(static_cast<std::uint8_t>(reply->ring_version));
+    const bool is_known = reply->ring_version == 1 || reply->ring_version == 2;
+    batch.ring_versions.push_back(static_cast<std::uint8_t>(is_known ? reply->ring_version : 0));
     batch.table = reply->table;
   }
   return batch;
@@ -47,10 +98,10 @@ absl::StatusOr<BatchReply> AnswerBatch(const FakeClient::Answer& answer, const B
 }  // namespace
 
 struct FakeClient::State {
-  // The error of a call that is to fail.
-  std::optional<absl::Status> TakeError() {
+  // The error of a call that is to fail, else OK.
+  absl::Status TakeError() {
     absl::MutexLock lock(&mutex);
-    if (errors.empty()) return std::nullopt;
+    if (errors.empty()) return absl::OkStatus();
     absl::Status error = std::move(errors.front());
     errors.pop_front();
     return error;
@@ -80,7 +131,7 @@ FakeClient::~FakeClient() {
 
 void FakeClient::SetAnswer(Answer answer) {
   absl::MutexLock lock(&state_->mutex);
-  state_->answer = std::move(answer);
+  state_->answer = answer == nullptr ? AnswerWithOneNode : std::move(answer);
 }
 
 void FakeClient::FailNext(const absl::Status& error, int calls) {
@@ -90,7 +141,9 @@ void FakeClient::FailNext(const absl::Status& error, int calls) {
 
 void FakeClient::SetDelay(std::chrono::microseconds delay) {
   absl::MutexLock lock(&state_->mutex);
-  state_->delay = delay;
+  // Longer than any timeout is long enough, and can be added to a time.
+  state_->delay =
+      std::clamp<std::chrono::microseconds>(delay, std::chrono::microseconds(0), 2 * kMaxTimeout);
 }
 
 std::vector<RouteQuery> FakeClient::routes() const {
@@ -108,9 +161,10 @@ void FakeClient::RouteAsync(RouteQuery query, RouteCallback done) {
     absl::MutexLock lock(&state_->mutex);
     state_->routes.push_back(query);
   }
-  const std::optional<absl::Status> error = state_->TakeError();
-  Finish<RouteReply>(error ? absl::StatusOr<RouteReply>(*error) : state_->CurrentAnswer()(query),
-                     query.timeout, std::move(done));
+  absl::Status error = state_->TakeError();
+  if (error.ok()) error = Check(query);
+  Finish<RouteReply>(error.ok() ? state_->CurrentAnswer()(query) : error, query.timeout,
+                     std::move(done));
 }
 
 void FakeClient::RouteBatchAsync(BatchQuery query, BatchCallback done) {
@@ -118,10 +172,10 @@ void FakeClient::RouteBatchAsync(BatchQuery query, BatchCallback done) {
     absl::MutexLock lock(&state_->mutex);
     state_->batches.push_back(query);
   }
-  const std::optional<absl::Status> error = state_->TakeError();
-  Finish<BatchReply>(
-      error ? absl::StatusOr<BatchReply>(*error) : AnswerBatch(state_->CurrentAnswer(), query),
-      query.timeout, std::move(done));
+  absl::Status error = state_->TakeError();
+  if (error.ok()) error = Check(query);
+  Finish<BatchReply>(error.ok() ? AnswerBatch(state_->CurrentAnswer(), query) : error,
+                     query.timeout, std::move(done));
 }
 
 template <typename Reply>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/backoff.h"
 #include "client/deadline.h"
@@ -60,6 +61,13 @@ std::string Milliseconds(std::chrono::steady_clock::duration time) {
 }
 
 absl::Status Cancelled() { return absl::CancelledError("the client is being destroyed"); }
+
+// Whether a router refused the call because it has too much to do. Those that are too large for any
+// router have the same code.
+bool IsOverload(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted &&
+         absl::StrContains(status.message(), "ask another one");
+}
 
 // `status`, an error of an attempt, as the user gets it.
 absl::Status Annotate(const std::string& router, const OutgoingCall& call,
@@ -139,13 +147,15 @@ void GrpcClient::Start(CallPtr call) {
 
 void GrpcClient::Send(CallPtr call) {
   Router* router = nullptr;
+  const Clock::time_point now = Clock::now();
   {
     absl::MutexLock lock(&mutex_);
     if (closing_) {
       // Below.
-    } else if (const std::optional<std::size_t> picked = picker_.Pick(call->tried)) {
+    } else if (const std::optional<std::size_t> picked = picker_.Pick(call->tried, now)) {
       router = &routers_[*picked];
       call->tried.push_back(*picked);
+      call->sent = now;
       call->context = std::make_shared<grpc::ClientContext>();
       call->context->set_deadline(ToTimespec(call->deadline));
     } else if (picker_.IsConnecting()) {
@@ -155,7 +165,7 @@ void GrpcClient::Send(CallPtr call) {
       return;
     } else {
       // Not here: callbacks do not run in the thread that calls.
-      timers_->Add(Clock::now(),
+      timers_->Add(now,
                    [this, call,
                     status = absl::UnavailableError(absl::StrCat(
                         "no router can be reached: ", Reasons()))](bool) { Finish(call, status); });
@@ -181,6 +191,12 @@ void GrpcClient::OnAttemptDone(const CallPtr& call, absl::Status status) {
     absl::MutexLock lock(&mutex_);
     context.swap(call->context);
     closing = closing_;
+    if (status.code() != absl::StatusCode::kDeadlineExceeded) {
+      picker_.OnAnswer(call->tried.back());
+    } else if (call->deadline - call->sent > (call->deadline - call->start) / 2) {
+      // With less of its time left, it was perhaps lost before it was sent.
+      picker_.OnTimeout(call->tried.back(), Clock::now());
+    }
   }
   if (status.ok()) status = call->TakeAnswer();
   if (status.ok()) {
@@ -200,17 +216,22 @@ void GrpcClient::OnAttemptDone(const CallPtr& call, absl::Status status) {
 }
 
 bool GrpcClient::Retry(const CallPtr& call, const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kUnavailable || call->tried.size() >= kMaxAttempts) {
-    return false;
-  }
+  const bool is_overload = IsOverload(status);
+  if (!is_overload && status.code() != absl::StatusCode::kUnavailable) return false;
+  if (call->tried.size() >= kMaxAttempts) return false;
   const Clock::time_point now = Clock::now();
   if (now >= call->deadline) return false;
   absl::MutexLock lock(&mutex_);
-  if (closing_ || !budget_.TakeRetry()) return false;
-  const double random = std::uniform_real_distribution<double>(0, 1)(random_);
-  const auto pause =
-      std::min<Clock::duration>(kRetryBackoff.Pause(static_cast<int>(call->tried.size()), random),
-                                (call->deadline - now) / 2);
+  if (closing_) return false;
+  if (is_overload && !picker_.HasOther(call->tried, now)) return false;
+  if (!budget_.TakeRetry()) return false;
+  Clock::duration pause{0};
+  if (!is_overload) {
+    const double random = std::uniform_real_distribution<double>(0, 1)(random_);
+    pause =
+        std::min<Clock::duration>(kRetryBackoff.Pause(static_cast<int>(call->tried.size()), random),
+                                  (call->deadline - now) / 2);
+  }
   timers_->Add(now + pause, [this, call](bool) { Send(call); });
   return true;
 }

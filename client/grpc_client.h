@@ -26,10 +26,10 @@
 
 namespace ringshift {
 
-// Of an idle connection: a ping each `interval`, which is given up when none is answered within
-// `timeout`. Routers send away who pings more often than every 10 s.
+// Of a connection: a ping `interval` after the last one was answered; if one is not within
+// `timeout` the connection is given up. Routers send away who pings more often than every 10 s.
 struct Keepalive {
-  std::chrono::milliseconds interval = std::chrono::seconds(15);
+  std::chrono::milliseconds interval = std::chrono::seconds(11);
   std::chrono::milliseconds timeout = std::chrono::seconds(5);
 };
 

@@ -9,13 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/backoff.h"
 #include "ringshift/v1/routing.grpc.pb.h"
 
 namespace ringshift {
 namespace {
 
-constexpr Backoff kBackoff{std::chrono::milliseconds(20), std::chrono::seconds(5)};
 constexpr const char* kMethod = "/grpc.health.v1.Health/Watch";
 
 // The messages of grpc.health.v1 have one field each, and no package has generated code for them.
@@ -63,7 +61,7 @@ class HealthWatch::Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
-    had_answer_ = true;
+    if (!answered_) answered_ = TimerQueue::Clock::now();
     switch (ToHealth(response_)) {
       case Health::kServing:
         watch_.report_(RouterState::kServing, "");
@@ -80,14 +78,14 @@ class HealthWatch::Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   }
 
   // Destroys this object.
-  void OnDone(const grpc::Status& status) override { watch_.OnStreamDone(status, had_answer_); }
+  void OnDone(const grpc::Status& status) override { watch_.OnStreamDone(status, answered_); }
 
  private:
   HealthWatch& watch_;
   grpc::ClientContext context_;
   const grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;
-  bool had_answer_ = false;
+  std::optional<TimerQueue::Clock::time_point> answered_;
 };
 
 HealthWatch::HealthWatch(std::shared_ptr<grpc::Channel> channel, TimerQueue& timers, Report report)
@@ -119,7 +117,9 @@ HealthWatch::Stream* HealthWatch::NewStream(bool is_patient) {
   return stream_.get();
 }
 
-void HealthWatch::OnStreamDone(const grpc::Status& status, bool had_answer) {
+void HealthWatch::OnStreamDone(const grpc::Status& status,
+                               std::optional<TimerQueue::Clock::time_point> answered) {
+  const TimerQueue::Clock::time_point now = TimerQueue::Clock::now();
   bool stopping = false;
   {
     // It holds the channel, whose last holder may not be a thread of gRPC: the destructor waits
@@ -130,7 +130,7 @@ void HealthWatch::OnStreamDone(const grpc::Status& status, bool had_answer) {
     stopping = stopping_;
   }
   if (!stopping) {
-    if (had_answer) {
+    if (answered) {
       report_(RouterState::kConnecting, "");
     } else {
       report_(RouterState::kDown, status.error_message());
@@ -139,13 +139,13 @@ void HealthWatch::OnStreamDone(const grpc::Status& status, bool had_answer) {
   absl::MutexLock lock(&mutex_);
   has_stream_ = false;
   if (stopping_) return;
-  failures_ = had_answer ? 1 : failures_ + 1;
   // A connection that was lost is either soon there again or cannot be had, which the next stream
   // finds out; one that could not be had is waited for.
-  timers_.Add(TimerQueue::Clock::now() + kBackoff.Pause(failures_, Uniform(random_)),
-              [this, had_answer](bool) {
-                if (Stream* stream = NewStream(/*is_patient=*/!had_answer)) stream->Start();
-              });
+  const std::chrono::nanoseconds pause = backoff_.NextPause(
+      answered ? now - *answered : std::chrono::nanoseconds(0), Uniform(random_));
+  timers_.Add(now + pause, [this, is_patient = !answered](bool) {
+    if (Stream* stream = NewStream(is_patient)) stream->Start();
+  });
 }
 
 }  // namespace ringshift

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/router_picker.h"
 #include "client/timer_queue.h"
+#include "client/watch_backoff.h"
 
 namespace ringshift {
 
@@ -43,7 +45,10 @@ class HealthWatch {
   // Null when it is stopping. `is_patient`: waits until the router can be reached. To be started
   // without the lock.
   Stream* NewStream(bool is_patient) ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnStreamDone(const grpc::Status& status, bool had_answer) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `answered`: when it got its first answer.
+  void OnStreamDone(const grpc::Status& status,
+                    std::optional<TimerQueue::Clock::time_point> answered)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::GenericStub stub_;
   TimerQueue& timers_;
@@ -55,7 +60,7 @@ class HealthWatch {
   std::shared_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
   bool has_stream_ ABSL_GUARDED_BY(mutex_) = false;  // until OnStreamDone is over
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  int failures_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last answer
+  WatchBackoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::minstd_rand random_ ABSL_GUARDED_BY(mutex_){std::random_device{}()};
 };
 

@@ -43,6 +43,7 @@ class OutgoingCall {
   std::vector<std::size_t> tried;  // routers, one an attempt
   // Of the attempt under way. Guarded by the client's mutex.
   std::shared_ptr<grpc::ClientContext> context;
+  Clock::time_point sent;
   // The end of waiting for a connection, while the call does.
   TimerQueue::Id timer;
 };

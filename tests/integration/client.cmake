@@ -1,7 +1,7 @@
 ringshift_test(client_stub_test SOURCES client_stub_test.cc LABELS integration
                DEPS ringshift_testing ringshift::client ringshift::proto absl::synchronization)
 ringshift_test(client_router_test SOURCES client_router_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_router ringshift::client ringshift::proto)
+               DEPS ringshift_testing ringshift_test_router ringshift::fake_client ringshift::proto)
 
 # docs/client.md, by an installation of the library.
 ringshift_test(client_document_test SOURCES client_document_test.cc LABELS integration TIMEOUT 600

@@ -12,6 +12,7 @@
 namespace ringshift::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
@@ -26,29 +27,53 @@ std::string Must(const std::vector<std::string>& argv, const std::string& input 
   return done.out;
 }
 
+// Replaces what must be there once.
+void Replace(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+}
+
+// Does what the page does to install the library, with another prefix and from the build under
+// test.
+void Install(const std::string& prefix) {
+  const std::string steps = Blocks(ReadFile(RINGSHIFT_SOURCE_DIR "/docs/client.md"), "sh").front();
+  const std::size_t at = steps.find("cmake --install ");
+  ASSERT_NE(at, std::string::npos);
+  std::string command = steps.substr(at);
+  Replace(command, "build/release", RINGSHIFT_BUILD_DIR);
+  Replace(command, "/usr/local", prefix);
+  Must({"bash", "-c", command});
+}
+
 TEST(ClientDocumentTest, ItsProjectsAreBuiltWithTheInstalledLibraryAndWork) {
   const std::string page = ReadFile(RINGSHIFT_SOURCE_DIR "/docs/client.md");
   const std::vector<std::string> programs = Blocks(page, "cpp");
   const std::vector<std::string> project = Blocks(page, "cmake");
+  const std::vector<std::string> commands = Blocks(page, "sh");
   ASSERT_THAT(programs, SizeIs(3));
-  ASSERT_THAT(project, SizeIs(1));
+  ASSERT_THAT(project, SizeIs(2));
+  ASSERT_THAT(commands, SizeIs(2));
 
   const TempDir dir;
-  Must({"cmake", "--install", RINGSHIFT_BUILD_DIR, "--prefix", dir.File("prefix")});
-  dir.Write("CMakeLists.txt", project[0]);
-  dir.Write("owner.cc", programs[0]);
-  dir.Write("owners.cc", programs[1]);
-  dir.Write("fetch_test.cc", programs[2]);
-  Must({"cmake", "-S", dir.path(), "-B", dir.File("build"),
-        "-DCMAKE_PREFIX_PATH=" + dir.File("prefix"), "-DCMAKE_CXX_STANDARD=17",
-        "-DCMAKE_CXX_FLAGS=" RINGSHIFT_CXX_FLAGS " -Wall -Wextra -Werror",
-        "-DCMAKE_CXX_COMPILER=" RINGSHIFT_CXX_COMPILER});
-  Must({"cmake", "--build", dir.File("build"), "--parallel", "2"});
-
+  Install(dir.File("prefix"));
   RouterProcess router(dir.Write("topology.yaml", SmallTopology()), dir.File("state.db"));
   router.WaitUntilReady();
-  EXPECT_THAT(Must({dir.File("build/owner"), "ams", "/img/1.jpg", router.public_address()}),
-              MatchesRegex("10\\.0\\.0\\..:443 .ring v1.\nthen 10\\.0\\.0\\..:443\n"));
+
+  std::string build = "set -e\nexport CXX='" RINGSHIFT_CXX_COMPILER
+                      "' CXXFLAGS='" RINGSHIFT_CXX_FLAGS " -Wall -Wextra -Werror'\ncd '" +
+                      dir.path() + "'\n" + commands[1];
+  Replace(build, "/usr/local", dir.File("prefix"));
+  Replace(build, "127.0.0.1:7400", router.public_address());
+  const std::string owners = "10\\.0\\.0\\..:443 .ring v1.\nthen 10\\.0\\.0\\..:443\n";
+  dir.Write("CMakeLists.txt", project[0]);
+  dir.Write("owner.cc", programs[0]);
+  EXPECT_THAT(Must({"bash", "-c", build}), ContainsRegex(owners));
+
+  dir.Write("CMakeLists.txt", project[0] + project[1]);
+  dir.Write("owners.cc", programs[1]);
+  dir.Write("fetch_test.cc", programs[2]);
+  EXPECT_THAT(Must({"bash", "-c", build}), ContainsRegex(owners));
   const Completed refused =
       testing::Run({dir.File("build/owner"), "nowhere", "/img/1.jpg", router.public_address()});
   EXPECT_EQ(refused.exit_code, 1);
@@ -62,7 +87,7 @@ TEST(ClientDocumentTest, ItsProjectsAreBuiltWithTheInstalledLibraryAndWork) {
 // What find_package(ringshift VERSION) comes to in a project of one line.
 Completed Find(const std::string& version) {
   const TempDir dir;
-  Must({"cmake", "--install", RINGSHIFT_BUILD_DIR, "--prefix", dir.File("prefix")});
+  Install(dir.File("prefix"));
   dir.Write("CMakeLists.txt",
             "cmake_minimum_required(VERSION 3.25)\nproject(finds LANGUAGES CXX)\n"
             "find_package(ringshift " +

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ringshift/client.h"
+#include "ringshift/fake_client.h"
 #include "tests/integration/router_client.h"
 #include "tests/integration/router_process.h"
 #include "tests/testing/status_matchers.h"
@@ -31,10 +32,12 @@ const RouteQuery kQuery = {"ams", "key"};
 // Some routers, each with a store of its own, and a client of all of them.
 class ClientRouterTest : public ::testing::Test {
  protected:
-  void Start(int routers) {
+  // `flags` are those of the first one.
+  void Start(int routers, const std::vector<std::string>& flags = {}) {
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < static_cast<std::size_t>(routers); ++i) {
-      routers_.push_back(std::make_unique<RouterProcess>(topology_, Store(i)));
+      routers_.push_back(std::make_unique<RouterProcess>(
+          topology_, Store(i), i == 0 ? flags : std::vector<std::string>()));
     }
     for (auto& router : routers_) {
       router->WaitUntilReady();
@@ -54,12 +57,26 @@ class ClientRouterTest : public ::testing::Test {
 
   // Keys that a router has answered since its start.
   int Routes(std::size_t i) const {
+    const std::optional<int> routes = Metric(
+        i, "ringshift_routes_total{data_center=\"ams\",pool=\"default\",ring_version=\"v1\"}");
+    EXPECT_NE(routes, std::nullopt);
+    return routes.value_or(0);
+  }
+
+  // Calls that it has refused because it had too much to do.
+  int Refused(std::size_t i) const {
+    return Metric(i,
+                  "ringshift_route_errors_total{data_center=\"other\",code=\"RESOURCE_EXHAUSTED\"}")
+        .value_or(0);
+  }
+
+  // None if the router does not have it.
+  std::optional<int> Metric(std::size_t i, const std::string& name) const {
     const std::string metrics = routers_[i]->Get("/metrics");
-    const std::string line =
-        "\nringshift_routes_total{data_center=\"ams\",pool=\"default\",ring_version=\"v1\"} ";
+    const std::string line = "\n" + name + " ";
     const std::size_t at = metrics.find(line);
-    EXPECT_NE(at, std::string::npos);
-    return at == std::string::npos ? 0 : std::stoi(metrics.substr(at + line.size()));
+    if (at == std::string::npos) return std::nullopt;
+    return std::stoi(metrics.substr(at + line.size()));
   }
 
   // Calls until router `i` takes part. A call that fails is a test failure.
@@ -185,6 +202,62 @@ TEST_F(ClientRouterTest, ErrorsAreThoseOfTheRouterWithItsAddress) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(address)));
   EXPECT_THAT(client_->Route({"ams", "key", "", 17}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("17")));
+}
+
+// What `client` says to queries at and past every limit.
+std::vector<absl::StatusCode> Judge(Client& client) {
+  const std::string longest(16'384, 'k');
+  const RouteQuery routes[] = {
+      {"ams", "key"},         {"", "key"},           {"ams", ""},           {"ams", longest},
+      {"ams", longest + "k"}, {"ams", "key", "", 0}, {"ams", "key", "", 1}, {"ams", "key", "", 16},
+      {"ams", "key", "", 17}, {"ams", "key", "", -1}};
+  const BatchQuery batches[] = {{"ams", {"key"}},
+                                {"", {"key"}},
+                                {"ams", {}},
+                                {"ams", {"key", ""}},
+                                {"ams", {"key", longest}},
+                                {"ams", {"key", longest + "k"}},
+                                {"ams", std::vector<std::string>(10'000, "k")},
+                                {"ams", std::vector<std::string>(10'001, "k")},
+                                {"ams", std::vector<std::string>(255, longest)},
+                                {"ams", std::vector<std::string>(256, longest)},
+                                {"", std::vector<std::string>(256, longest)}};
+  std::vector<absl::StatusCode> codes;
+  for (const RouteQuery& query : routes) codes.push_back(client.Route(query).status().code());
+  for (const BatchQuery& query : batches) {
+    codes.push_back(client.RouteBatch(query).status().code());
+  }
+  return codes;
+}
+
+TEST_F(ClientRouterTest, AFakeRefusesWhatARouterRefuses) {
+  Start(1);
+  FakeClient fake;
+  EXPECT_THAT(Judge(fake), ElementsAreArray(Judge(*client_)));
+}
+
+TEST_F(ClientRouterTest, CallsThatARouterRefusesForLoadAreAnsweredByAnotherOne) {
+  Start(2, {"--max-concurrent-calls=1"});
+  WaitUntilItTakesPart(0);
+  WaitUntilItTakesPart(1);
+  // Its own, so that the other router gets none of its batches.
+  ASSERT_OK_AND_ASSIGN(const auto batches,
+                       Client::Create({{routers_[0]->public_address()}, kPatience}));
+  const BatchQuery batch = {"ams", std::vector<std::string>(10'000, "key")};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (int refused_batches = 0; Refused(0) == refused_batches;) {
+    std::atomic<bool> stop{false};
+    std::thread load([&] {
+      while (!stop) {
+        if (!batches->RouteBatch(batch).ok()) ++refused_batches;
+      }
+    });
+    for (int i = 0; i < 20; ++i) EXPECT_THAT(client_->Route(kQuery), IsOk());
+    stop = true;
+    load.join();
+    ASSERT_FALSE(HasFailure());
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  }
 }
 
 TEST_F(ClientRouterTest, ARouterThatIsKilledCostsNoCallAndTakesPartAgainWhenItIsBack) {

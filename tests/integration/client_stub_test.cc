@@ -1,12 +1,14 @@
 // ringshift::Client against routers that misbehave as told.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -34,6 +36,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Http2Tap;
 using testing::IsOk;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::StubRouter;
@@ -42,12 +45,21 @@ using StubRouters = std::vector<std::unique_ptr<StubRouter>>;
 constexpr absl::StatusCode kCancelled = absl::StatusCode::kCancelled;
 constexpr absl::StatusCode kDeadlineExceeded = absl::StatusCode::kDeadlineExceeded;
 constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
+constexpr absl::StatusCode kResourceExhausted = absl::StatusCode::kResourceExhausted;
 constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
 
 // Far above what a loaded machine needs.
 constexpr std::chrono::seconds kPatience{60};
 
 const RouteQuery kQuery = {"ams", "key"};
+
+// As in server/routing_queue.cc.
+const grpc::Status kTooManyCalls(
+    grpc::StatusCode::RESOURCE_EXHAUSTED,
+    "the router has too many calls in hand; wait a little, or ask another one");
+const grpc::Status kTooManyBatches(
+    grpc::StatusCode::RESOURCE_EXHAUSTED,
+    "the router has too many batches in hand; wait a little, or ask another one");
 
 std::unique_ptr<Client> NewClient(const std::vector<std::string>& routers) {
   absl::StatusOr<std::unique_ptr<Client>> client = Client::Create({routers, kPatience});
@@ -69,6 +81,55 @@ std::vector<std::string> Addresses(const StubRouters& routers) {
   for (const auto& router : routers) addresses.push_back(router->address());
   return addresses;
 }
+
+// Takes connections, says that it serves to each Watch, and ends it.
+class FickleHealth {
+ public:
+  FickleHealth() : service_(*this) {
+    grpc::EnableDefaultHealthCheckService(false);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterCallbackGenericService(&service_);
+    server_ = builder.BuildAndStart();
+    address_ = "127.0.0.1:" + std::to_string(port);
+  }
+  ~FickleHealth() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  const std::string& address() const { return address_; }
+  int watches() const { return watches_; }
+
+ private:
+  class Watch final : public grpc::ServerGenericBidiReactor {
+   public:
+    Watch() {
+      const std::string serving = "\x08\x01";
+      const grpc::Slice slice(serving);
+      answer_ = grpc::ByteBuffer(&slice, 1);
+      StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    grpc::ByteBuffer answer_;
+  };
+  class Service final : public grpc::CallbackGenericService {
+   public:
+    explicit Service(FickleHealth& health) : health_(health) {}
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+      ++health_.watches_;
+      return new Watch;
+    }
+
+   private:
+    FickleHealth& health_;
+  };
+
+  std::atomic<int> watches_{0};
+  Service service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
 
 // How many of `count` calls each router answered, by its name. A failure is a test failure.
 std::map<std::string, int> Owners(Client& client, int count) {
@@ -172,6 +233,17 @@ TEST(ClientStubTest, WhereNoRouterCanBeReachedTheErrorNamesThemAndDoesNotWait) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 2);
 }
 
+TEST(ClientStubTest, ARouterThatEndsEveryWatchIsAskedLessAndLess) {
+  const FickleHealth router;
+  const auto start = std::chrono::steady_clock::now();
+  const auto client = NewClient({router.address()});
+  constexpr int kWatches = 9;
+  while (router.watches() < kWatches) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Pauses that did not grow would be at most 20 ms each. Those that do have bounds of 5 s in sum.
+  EXPECT_GT(std::chrono::steady_clock::now() - start,
+            (kWatches - 1) * std::chrono::milliseconds(20));
+}
+
 TEST(ClientStubTest, ARouterThatStartsLaterIsFound) {
   std::string address = NobodysAddress();
   const auto client = NewClient({address});
@@ -227,18 +299,54 @@ TEST(ClientStubTest, UnavailableIsSentToAnotherRouter) {
   EXPECT_EQ(routers[0]->calls(), 20);
 }
 
+TEST(ClientStubTest, ARouterThatHasTooMuchToDoSendsCallsToAnotherOne) {
+  const StubRouters routers = NewRouters(2);
+  const auto client = NewClient(Addresses(routers));
+  WaitUntilServing(*client, 2);
+  routers[0]->Forget();
+  for (const grpc::Status& status : {kTooManyCalls, kTooManyBatches}) {
+    routers[0]->SetStatus(status);
+    EXPECT_EQ(Owners(*client, 40)["r1"], 40);
+  }
+  EXPECT_EQ(routers[0]->calls(), 40);
+}
+
+TEST(ClientStubTest, WhereAllRoutersHaveTooMuchToDoEachIsAskedOnce) {
+  for (int count = 1; count <= 3; ++count) {
+    const StubRouters routers = NewRouters(count);
+    const auto client = NewClient(Addresses(routers));
+    WaitUntilServing(*client, routers.size());
+    for (const auto& router : routers) {
+      router->Forget();
+      router->SetStatus(kTooManyCalls);
+    }
+    EXPECT_THAT(client->Route(kQuery), StatusIs(kResourceExhausted, HasSubstr("too many calls")));
+    for (const auto& router : routers) EXPECT_EQ(router->calls(), 1) << count;
+  }
+}
+
 TEST(ClientStubTest, NothingElseIsSentAgain) {
   for (const grpc::StatusCode code :
        {grpc::StatusCode::RESOURCE_EXHAUSTED, grpc::StatusCode::INVALID_ARGUMENT,
         grpc::StatusCode::NOT_FOUND, grpc::StatusCode::INTERNAL,
         grpc::StatusCode::DEADLINE_EXCEEDED, grpc::StatusCode::UNIMPLEMENTED}) {
-    StubRouter router("r");
-    router.SetStatus({code, "because"});
-    const auto client = NewClient({router.address()});
-    EXPECT_THAT(client->Route(kQuery), StatusIs(static_cast<absl::StatusCode>(code),
-                                                HasSubstr("router " + router.address() + ": ")));
-    EXPECT_EQ(router.calls(), 1) << code;
+    const StubRouters routers = NewRouters(2);
+    for (const auto& router : routers) router->SetStatus({code, "because"});
+    const auto client = NewClient(Addresses(routers));
+    EXPECT_THAT(client->Route(kQuery),
+                StatusIs(static_cast<absl::StatusCode>(code), HasSubstr("router 127.0.0.1:")));
+    EXPECT_EQ(routers[0]->calls() + routers[1]->calls(), 1) << code;
   }
+}
+
+TEST(ClientStubTest, ABatchThatNoRouterTakesIsNotSentAgain) {
+  const StubRouters routers = NewRouters(2);
+  const auto client = NewClient(Addresses(routers));
+  WaitUntilServing(*client, 2);
+  const BatchQuery query = {"ams", std::vector<std::string>(300, std::string(16'384, 'k'))};
+  EXPECT_THAT(client->RouteBatch(query),
+              StatusIs(kResourceExhausted,
+                       AllOf(HasSubstr("larger than max"), Not(HasSubstr("(attempt")))));
 }
 
 TEST(ClientStubTest, ACallThatTheRouterCutsOffIsSentAgainAndIsNotCalledCancelled) {
@@ -252,24 +360,56 @@ TEST(ClientStubTest, ACallThatTheRouterCutsOffIsSentAgainAndIsNotCalledCancelled
 }
 
 TEST(ClientStubTest, RoutersThatFailEveryCallGetATenthMoreAndNotThrice) {
-  const StubRouters routers = NewRouters(2);
-  for (const auto& router : routers) router->SetStatus({grpc::StatusCode::UNAVAILABLE, "no"});
-  const auto client = NewClient(Addresses(routers));
-  constexpr int kCalls = 3'000;
-  constexpr int kBatch = 100;
-  for (int i = 0; i < kCalls / kBatch; ++i) {
-    absl::BlockingCounter left(kBatch);
-    for (int k = 0; k < kBatch; ++k) {
-      client->RouteAsync(kQuery, [&](const absl::StatusOr<RouteReply>& reply) {
-        EXPECT_THAT(reply, StatusIs(kUnavailable, HasSubstr("no")));
-        left.DecrementCount();
-      });
+  for (const grpc::Status& status :
+       {grpc::Status(grpc::StatusCode::UNAVAILABLE, "no"), kTooManyCalls}) {
+    const StubRouters routers = NewRouters(2);
+    for (const auto& router : routers) router->SetStatus(status);
+    const auto client = NewClient(Addresses(routers));
+    constexpr int kCalls = 3'000;
+    constexpr int kBatch = 100;
+    for (int i = 0; i < kCalls / kBatch; ++i) {
+      absl::BlockingCounter left(kBatch);
+      for (int k = 0; k < kBatch; ++k) {
+        client->RouteAsync(kQuery, [&](const absl::StatusOr<RouteReply>& reply) {
+          EXPECT_THAT(reply, StatusIs(static_cast<absl::StatusCode>(status.error_code()),
+                                      HasSubstr(status.error_message())));
+          left.DecrementCount();
+        });
+      }
+      left.Wait();
     }
-    left.Wait();
+    const int again = routers[0]->calls() + routers[1]->calls() - kCalls;
+    EXPECT_GE(again, kCalls / RetryBudget::kCallsPerRetry);
+    EXPECT_LE(again, kCalls / RetryBudget::kCallsPerRetry + RetryBudget::kMaxRetries);
   }
-  const int again = routers[0]->calls() + routers[1]->calls() - kCalls;
-  EXPECT_GE(again, kCalls / RetryBudget::kCallsPerRetry);
-  EXPECT_LE(again, kCalls / RetryBudget::kCallsPerRetry + RetryBudget::kMaxRetries);
+}
+
+TEST(ClientStubTest, ARouterThatTakesCallsAndAnswersNoneCostsAFewUntilItAnswersAgain) {
+  const StubRouters routers = NewRouters(2);
+  const auto client = NewClient(Addresses(routers));
+  WaitUntilServing(*client, 2);
+  routers[0]->Hold();
+  const RouteQuery query = {"ams", "key", "", 1, std::chrono::seconds(1)};
+  const auto start = std::chrono::steady_clock::now();
+  std::atomic<int> lost{0};
+  absl::BlockingCounter left(10);
+  for (int i = 0; i < 10; ++i) {
+    client->RouteAsync(query, [&](const absl::StatusOr<RouteReply>& reply) {
+      if (!reply.ok()) ++lost;
+      left.DecrementCount();
+    });
+  }
+  left.Wait();
+  EXPECT_EQ(lost, 5);
+  for (int i = 0; i < 100; ++i) {
+    if (!client->Route(query).ok()) ++lost;
+  }
+  // Besides those five, one after 1 s, one after 2 s more, and so on.
+  const auto seconds =
+      static_cast<unsigned>((std::chrono::steady_clock::now() - start) / std::chrono::seconds(1));
+  EXPECT_LE(lost, 5 + std::bit_width(seconds + 1) - 1);
+  routers[0]->Release();
+  WaitUntilServing(*client, 2);
 }
 
 TEST(ClientStubTest, ARouterThatDiesTakesNoCallWithIt) {
@@ -431,12 +571,12 @@ void AllowPings(grpc::ServerBuilder& builder, std::chrono::milliseconds interval
 }
 
 TEST(ClientKeepaliveTest, AnIdleClientPingsAndIsNotSentAway) {
-  // In the proportion of what the client does and what routers allow: 15 s and 10 s.
+  // In the proportion of what the client does and what routers allow: 11 s and 10 s.
   const StubRouter router("r", "127.0.0.1:0", [](grpc::ServerBuilder& builder) {
     AllowPings(builder, std::chrono::milliseconds(200));
   });
   Http2Tap tap(router.address());
-  GrpcClient client({{tap.address()}}, {std::chrono::milliseconds(300), kPatience});
+  GrpcClient client({{tap.address()}}, {std::chrono::milliseconds(220), kPatience});
   EXPECT_THAT(client.Route(kQuery), IsOk());
   tap.WaitForPings(5);
   EXPECT_THAT(client.Route(kQuery), IsOk());

@@ -15,4 +15,5 @@ add_dependencies(verify_fleet_document_test ringctl)
 
 ringshift_test(readme_test SOURCES readme_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_process)
+target_compile_definitions(readme_test PRIVATE RINGSHIFT_BUILD_DIR="${CMAKE_BINARY_DIR}")
 add_dependencies(readme_test ringctl ringshiftd)

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 namespace ringshift::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -80,6 +83,27 @@ TEST(ReadmeTest, ItsTenMinutesGoAsItSays) {
   EXPECT_THAT(done.out, HasSubstr("10,000 the same, 0 different"));
   // The share outlives the restart.
   EXPECT_THAT(done.out.substr(done.out.rfind("\nams  ")), HasSubstr("12.5%"));
+}
+
+TEST(ReadmeTest, WhatItInstallsIsThePrograms) {
+  const std::string readme = ReadFile(RINGSHIFT_SOURCE_DIR "/README.md");
+  const std::size_t begin = readme.find("\ncmake --install ") + 1;
+  ASSERT_NE(begin, 0U);
+  std::string command = readme.substr(begin, readme.find('\n', begin) - begin);
+  const TempDir dir;
+  Replace(command, "build/release", RINGSHIFT_BUILD_DIR);
+  Replace(command, "/usr/local", dir.path());
+  const Completed done = testing::Run({"bash", "-c", command});
+  ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+
+  std::set<std::string> installed;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir.path())) {
+    if (!entry.is_directory()) installed.insert(entry.path());
+  }
+  EXPECT_THAT(installed, ElementsAre(dir.File("bin/ringctl"), dir.File("bin/ringshiftd")));
+  for (const std::string& program : installed) {
+    EXPECT_EQ(testing::Run({program, "--version"}).exit_code, 0) << program;
+  }
 }
 
 }  // namespace

@@ -15,12 +15,19 @@
 // router serves, calls go to those that are connected all the same: one that drains still answers,
 // and one that starts says why it does not.
 //
+// A router that takes calls and answers none is passed over, as long as another one serves: after 5
+// calls in a row ran into their deadline there it gets one call after 1 s, one more after 2 s, and
+// so on up to every 30 s, until it answers one. (A call that was sent there with less than half of
+// its time left does not count.) If it does not answer pings either, its connection is given up
+// within 16 s.
+//
 // Retries. A call changes nothing, so one that ends with UNAVAILABLE is sent again, to another
-// router if there is one: up to 3 times in all, after a random, growing pause (up to 5 ms at first)
-// and only while a budget lasts, which every call adds a tenth of a retry to and which holds at
-// most 100. So routers that are all in trouble get a tenth more calls than usual, not three times
-// as many. Nothing else is sent again: RESOURCE_EXHAUSTED is a router that has too much to do,
-// which more calls do not help, or a batch that is too large, which no router takes.
+// router if there is one, after a random, growing pause (up to 5 ms at first). One that a router
+// refuses because it has too much to do (RESOURCE_EXHAUSTED) is sent to another one at once, if one
+// serves that has not had it. A call is sent up to 3 times in all, and again only while a budget
+// lasts, which every call adds a tenth of a retry to and which holds at most 100. So routers that
+// are all in trouble get a tenth more calls than usual, not three times as many. Nothing else is
+// sent again, nor is a batch that is too large for any router, which is RESOURCE_EXHAUSTED, too.
 //
 // Errors are those of the router, see the RPCs in ringshift/v1/routing.proto, with its address in
 // front of the message. Besides:
@@ -28,7 +35,7 @@
 //   UNAVAILABLE        no router can be reached; the message has the reasons.
 //   DEADLINE_EXCEEDED  no answer within the timeout.
 //   CANCELLED          the client is being destroyed, and nothing else.
-//   INTERNAL           the answer of the router contradicts itself.
+//   INTERNAL           the answer of the router contradicts itself or is not complete.
 //
 // In tests of your own use FakeClient, of ringshift/fake_client.h, or write a Client: the two
 // functions that are pure are all there is to it.
@@ -62,10 +69,10 @@ struct ClientOptions {
 
 // Who owns this key?
 struct RouteQuery {
-  std::string data_center = {};          // as the topology names it
-  std::string key = {};                  // any bytes, 1 to 16,384 of them
-  std::string pool = {};                 // empty: `default`, every node
-  int replicas = 1;                      // distinct nodes wanted, the owner included: 1 to 16
+  std::string data_center = {};  // as the topology names it
+  std::string key = {};          // any bytes, 1 to 16,384 of them
+  std::string pool = {};         // empty: `default`, every node
+  int replicas = 1;              // distinct nodes wanted, the owner included: up to 16. 0 is 1
   std::chrono::microseconds timeout{0};  // 0: that of the options. Above a day is a day.
 };
 
@@ -95,7 +102,9 @@ struct RouteReply {
   // The next distinct nodes, in the order in which the key falls to them when those before are
   // gone.
   std::vector<RoutedNode> replicas = {};
-  int ring_version = 0;  // 1 or 2: the ring that answered
+  // The ring that answered: 1 or 2, or 0 for one that only newer clients know. The owner is good
+  // all the same.
+  int ring_version = 0;
   TableIdentity table = {};
   bool is_short = false;  // the pool has fewer nodes than were asked for
 };
@@ -104,7 +113,7 @@ struct RouteReply {
 struct BatchReply {
   std::vector<RoutedNode> nodes = {};             // each that owns a key, once
   std::vector<std::uint32_t> owner_indexes = {};  // for each key, in nodes
-  std::vector<std::uint8_t> ring_versions = {};   // for each key: 1 or 2
+  std::vector<std::uint8_t> ring_versions = {};   // for each key, as in RouteReply
   TableIdentity table = {};
 
   std::size_t size() const { return owner_indexes.size(); }

@@ -14,8 +14,9 @@
 //   EXPECT_EQ(client.routes()[0].key, "/img/1.jpg");
 //
 // Until told otherwise every key is owned by "fake-node" at "fake-node.invalid:443", on ring 1. A
-// batch is answered as its keys are one by one; the first that fails fails it. A batch without keys
-// is INVALID_ARGUMENT, as it is from a router. Nothing is retried.
+// batch is answered as its keys are one by one; the first that fails fails it. What every router
+// refuses is refused with the same code, and no answer is asked for: an empty data center, keys,
+// replicas or a batch out of range. Nothing is retried.
 //
 // Thread safety: thread-safe, to be destroyed as a Client. Callbacks run in a thread of the fake's.
 #ifndef RINGSHIFT_FAKE_CLIENT_H_
@@ -40,15 +41,15 @@ class FakeClient final : public Client {
   FakeClient();
   ~FakeClient() override;
 
-  // Of every call from now on.
+  // Of every call from now on. Without one (nullptr) it is what it is at first.
   void SetAnswer(Answer answer);
 
   // What the next `calls` calls, keys or batches, get instead; after those that were told to fail
-  // before.
+  // before. An OK is no error: as many calls are answered as usual.
   void FailNext(const absl::Status& error, int calls = 1);
 
-  // Time passes from now on between a call and its answer. A call whose timeout is shorter (0 is
-  // one second) gets DEADLINE_EXCEEDED after that.
+  // Time passes from now on between a call and its answer; below 0 is 0. A call whose timeout is
+  // shorter (0 is one second) gets DEADLINE_EXCEEDED after that.
   void SetDelay(std::chrono::microseconds delay);
 
   // What it was asked, in order.

@@ -57,13 +57,24 @@ TEST(FakeClientTest, AnswersABatchAsItsKeysOneByOne) {
   EXPECT_EQ(reply.table.checksum, 9U);
 }
 
+TEST(FakeClientTest, ARingVersionThatNoClientGivesIsZeroInABatch) {
+  FakeClient client;
+  client.SetAnswer([](const RouteQuery& query) -> absl::StatusOr<RouteReply> {
+    RouteReply reply;
+    reply.ring_version = query.key == "high" ? 256 + 1 : -1;
+    return reply;
+  });
+  ASSERT_OK_AND_ASSIGN(const BatchReply reply, client.RouteBatch({"ams", {"high", "low"}}));
+  EXPECT_THAT(reply.ring_versions, ElementsAre(0, 0));
+}
+
 TEST(FakeClientTest, ABadKeyFailsTheBatchAndIsNamed) {
   FakeClient client;
   client.SetAnswer(ByLastCharacter);
   EXPECT_THAT(client.RouteBatch({"ams", {"a", "bad"}}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("key 1: no owner")));
   EXPECT_THAT(client.RouteBatch({"ams", {}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no keys")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 keys")));
 }
 
 TEST(FakeClientTest, FailsAsOftenAsItIsTold) {
@@ -75,6 +86,59 @@ TEST(FakeClientTest, FailsAsOftenAsItIsTold) {
               StatusIs(absl::StatusCode::kUnavailable, "down"));
   EXPECT_THAT(client.Route({"ams", "key"}), StatusIs(absl::StatusCode::kNotFound, "gone"));
   EXPECT_THAT(client.Route({"ams", "key"}), IsOk());
+}
+
+TEST(FakeClientTest, RefusesWhatARouterRefuses) {
+  FakeClient client;
+  const std::string longest(16'384, 'k');
+  const auto refused = [](const std::string& why) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
+  };
+  EXPECT_THAT(client.Route({"", "key"}), refused("data_center is empty"));
+  EXPECT_THAT(client.Route({"ams", ""}), refused("key is empty"));
+  EXPECT_THAT(client.Route({"ams", longest}), IsOk());
+  EXPECT_THAT(client.Route({"ams", longest + "k"}), refused("16385 bytes"));
+  EXPECT_THAT(client.Route({"ams", "key", "", -1}), refused("replicas is -1"));
+  EXPECT_THAT(client.Route({"ams", "key", "", 0}), IsOk());
+  EXPECT_THAT(client.Route({"ams", "key", "", 16}), IsOk());
+  EXPECT_THAT(client.Route({"ams", "key", "", 17}), refused("replicas is 17"));
+
+  EXPECT_THAT(client.RouteBatch({"", {"key"}}), refused("data_center is empty"));
+  EXPECT_THAT(client.RouteBatch({"ams", {"key", ""}}), refused("key 1 is empty"));
+  EXPECT_THAT(client.RouteBatch({"ams", {"key", longest + "k"}}), refused("key 1 has 16385 bytes"));
+  EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(10'000, "k")}), IsOk());
+  EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(10'001, "k")}),
+              refused("10001 keys"));
+  EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(255, longest)}), IsOk());
+  EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(256, longest)}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("4194304")));
+}
+
+TEST(FakeClientTest, RemembersWhatItRefused) {
+  FakeClient client;
+  client.Route({"ams", ""}).status().IgnoreError();
+  client.RouteBatch({"ams", {}}).status().IgnoreError();
+  EXPECT_THAT(client.routes(), SizeIs(1));
+  EXPECT_THAT(client.batches(), SizeIs(1));
+}
+
+TEST(FakeClientTest, ToFailWithOkIsToAnswer) {
+  FakeClient client;
+  client.FailNext(absl::UnavailableError("down"));
+  client.FailNext(absl::OkStatus(), 2);
+  client.FailNext(absl::UnavailableError("again"));
+  EXPECT_THAT(client.Route({"ams", "key"}), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  EXPECT_THAT(client.Route({"ams", "key"}), IsOk());
+  EXPECT_THAT(client.RouteBatch({"ams", {"key"}}), IsOk());
+  EXPECT_THAT(client.Route({"ams", "key"}), StatusIs(absl::StatusCode::kUnavailable, "again"));
+}
+
+TEST(FakeClientTest, WithoutAnAnswerItIsAsItWasAtFirst) {
+  FakeClient client;
+  client.SetAnswer(ByLastCharacter);
+  client.SetAnswer(nullptr);
+  ASSERT_OK_AND_ASSIGN(const RouteReply reply, client.Route({"ams", "bad"}));
+  EXPECT_EQ(reply.owner.name, "fake-node");
 }
 
 TEST(FakeClientTest, RemembersWhatItWasAsked) {
@@ -96,6 +160,15 @@ TEST(FakeClientTest, CallsThatWaitLongerThanTheirTimeoutMissTheirDeadline) {
   client.SetDelay(kNever);
   EXPECT_THAT(client.Route({"ams", "key", "", 1, std::chrono::milliseconds(3)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 3 ms")));
+}
+
+TEST(FakeClientTest, AnyDelayCanBeSet) {
+  FakeClient client;
+  client.SetDelay(std::chrono::microseconds::max());
+  EXPECT_THAT(client.Route({"ams", "key", "", 1, std::chrono::milliseconds(3)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 3 ms")));
+  client.SetDelay(std::chrono::microseconds::min());
+  EXPECT_THAT(client.Route({"ams", "key"}), IsOk());
 }
 
 TEST(FakeClientTest, AnAnswerThatIsDelayedComesThen) {

@@ -14,6 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::Optional;
 using ::testing::Pair;
 
+constexpr RouterPicker::Time kNow{};
+
 RouterPicker Picker(const std::vector<RouterState>& states, std::size_t start = 0) {
   RouterPicker picker(states.size(), start);
   for (std::size_t i = 0; i < states.size(); ++i) picker.SetState(i, states[i]);
@@ -23,7 +25,7 @@ RouterPicker Picker(const std::vector<RouterState>& states, std::size_t start = 
 // How often each router is picked.
 std::map<std::size_t, int> Picks(RouterPicker& picker, int count) {
   std::map<std::size_t, int> picks;
-  for (int i = 0; i < count; ++i) ++picks[picker.Pick({}).value()];
+  for (int i = 0; i < count; ++i) ++picks[picker.Pick({}, kNow).value()];
   return picks;
 }
 
@@ -39,7 +41,7 @@ TEST(RouterPickerTest, RoutersThatServeTakeTurns) {
 
 TEST(RouterPickerTest, TheFirstToBePickedIsTheOneThatTheStartSays) {
   RouterPicker picker = Picker({kServing, kServing, kServing}, /*start=*/5);
-  EXPECT_THAT(picker.Pick({}), Optional(2));
+  EXPECT_THAT(picker.Pick({}, kNow), Optional(2));
 }
 
 TEST(RouterPickerTest, TheNeighbourOfOneThatIsGoneGetsNoMoreThanTheOthers) {
@@ -57,7 +59,7 @@ TEST(RouterPickerTest, OneThatComesBackGetsItsPartAndNoMore) {
 TEST(RouterPickerTest, ACallThatIsSentAgainGoesToARouterThatItDoesNotKnow) {
   RouterPicker picker = Picker({kServing, kServing, kServing});
   const std::vector<std::size_t> tried = {0, 2};
-  for (int i = 0; i < 10; ++i) EXPECT_THAT(picker.Pick(tried), Optional(1));
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(picker.Pick(tried, kNow), Optional(1));
 }
 
 TEST(RouterPickerTest, CallsThatAreSentAgainTakeNoTurnAndAreSpreadEvenly) {
@@ -65,9 +67,9 @@ TEST(RouterPickerTest, CallsThatAreSentAgainTakeNoTurnAndAreSpreadEvenly) {
   std::map<std::size_t, int> first;
   std::map<std::size_t, int> again;
   for (int i = 0; i < 300; ++i) {
-    const std::size_t router = picker.Pick({}).value();
+    const std::size_t router = picker.Pick({}, kNow).value();
     ++first[router];
-    if (router == 0) ++again[picker.Pick(std::vector<std::size_t>{0}).value()];
+    if (router == 0) ++again[picker.Pick(std::vector<std::size_t>{0}, kNow).value()];
   }
   EXPECT_THAT(first, ElementsAre(Pair(0, 100), Pair(1, 100), Pair(2, 100)));
   EXPECT_THAT(again, ElementsAre(Pair(1, 50), Pair(2, 50)));
@@ -76,18 +78,18 @@ TEST(RouterPickerTest, CallsThatAreSentAgainTakeNoTurnAndAreSpreadEvenly) {
 TEST(RouterPickerTest, ACallThatHasTriedAllGoesToAnyThatServes) {
   RouterPicker picker = Picker({kServing, kDown, kServing});
   const std::vector<std::size_t> tried = {0, 2};
-  for (int i = 0; i < 10; ++i) EXPECT_THAT(picker.Pick(tried), Optional(AnyOf(0, 2)));
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(picker.Pick(tried, kNow), Optional(AnyOf(0, 2)));
 }
 
 TEST(RouterPickerTest, WhileNoneServesOneThatIsBeingConnectedIsWaitedFor) {
   RouterPicker picker = Picker({kDown, kConnecting, kNotServing});
-  EXPECT_EQ(picker.Pick({}), std::nullopt);
+  EXPECT_EQ(picker.Pick({}, kNow), std::nullopt);
   EXPECT_TRUE(picker.IsConnecting());
 }
 
 TEST(RouterPickerTest, AllAreBeingConnectedAtFirst) {
   RouterPicker picker(2, 0);
-  EXPECT_EQ(picker.Pick({}), std::nullopt);
+  EXPECT_EQ(picker.Pick({}, kNow), std::nullopt);
   EXPECT_TRUE(picker.IsConnecting());
 }
 
@@ -98,8 +100,66 @@ TEST(RouterPickerTest, WhereNoneServesThoseThatAreConnectedTakeTurns) {
 
 TEST(RouterPickerTest, WhereAllAreDownThereIsNone) {
   RouterPicker picker = Picker({kDown, kDown});
-  EXPECT_EQ(picker.Pick({}), std::nullopt);
+  EXPECT_EQ(picker.Pick({}, kNow), std::nullopt);
   EXPECT_FALSE(picker.IsConnecting());
+}
+
+// `router` is passed over for a second.
+void Eject(RouterPicker& picker, std::size_t router) {
+  for (int i = 0; i < Ejection::kTimeoutsInARow; ++i) picker.OnTimeout(router, kNow);
+}
+
+TEST(RouterPickerTest, OneThatAnswersNoCallIsPassedOverAndTheOthersShareItsCalls) {
+  RouterPicker picker = Picker({kServing, kServing, kServing});
+  Eject(picker, 1);
+  EXPECT_THAT(Picks(picker, 300), ElementsAre(Pair(0, 150), Pair(2, 150)));
+}
+
+TEST(RouterPickerTest, OneThatWasPassedOverIsTriedWithOneCallAndThenWithAll) {
+  RouterPicker picker = Picker({kServing, kServing});
+  Eject(picker, 1);
+  const auto picks = [&](std::chrono::milliseconds after) {
+    std::map<std::size_t, int> count;
+    for (int i = 0; i < 100; ++i) ++count[picker.Pick({}, kNow + after).value()];
+    return count;
+  };
+  EXPECT_THAT(picks(std::chrono::milliseconds(999)), ElementsAre(Pair(0, 100)));
+  EXPECT_THAT(picks(std::chrono::milliseconds(1'000)), ElementsAre(Pair(0, 99), Pair(1, 1)));
+  picker.OnAnswer(1);
+  EXPECT_THAT(picks(std::chrono::milliseconds(1'000)), ElementsAre(Pair(0, 50), Pair(1, 50)));
+}
+
+TEST(RouterPickerTest, WhereAllWouldBePassedOverNoneIs) {
+  RouterPicker picker = Picker({kServing, kServing, kDown});
+  Eject(picker, 0);
+  Eject(picker, 1);
+  EXPECT_THAT(Picks(picker, 100), ElementsAre(Pair(0, 50), Pair(1, 50)));
+}
+
+TEST(RouterPickerTest, ACallThatIsSentAgainIsNotSentToOneThatIsPassedOver) {
+  RouterPicker picker = Picker({kServing, kServing, kServing});
+  Eject(picker, 1);
+  const std::vector<std::size_t> tried = {0};
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(picker.Pick(tried, kNow), Optional(2));
+}
+
+TEST(RouterPickerTest, OneThatSaysAnewThatItServesIsNotPassedOverAnyMore) {
+  RouterPicker picker = Picker({kServing, kServing});
+  Eject(picker, 1);
+  picker.SetState(1, kServing);  // nothing new
+  EXPECT_THAT(Picks(picker, 100), ElementsAre(Pair(0, 100)));
+  picker.SetState(1, kConnecting);
+  picker.SetState(1, kServing);
+  EXPECT_THAT(Picks(picker, 100), ElementsAre(Pair(0, 50), Pair(1, 50)));
+}
+
+TEST(RouterPickerTest, AnotherOneIsOneThatServesIsNotTriedAndIsNotPassedOver) {
+  RouterPicker picker = Picker({kServing, kServing, kDown, kNotServing, kConnecting});
+  EXPECT_TRUE(picker.HasOther({}, kNow));
+  EXPECT_TRUE(picker.HasOther(std::vector<std::size_t>{0}, kNow));
+  EXPECT_FALSE(picker.HasOther(std::vector<std::size_t>{0, 1}, kNow));
+  Eject(picker, 1);
+  EXPECT_FALSE(picker.HasOther(std::vector<std::size_t>{0}, kNow));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "client/ring_stats_client.h"
+#include "client/ringctl/ring_stats_client.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/security/server_credentials.h>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "ringshift/v1/topology.grpc.pb.h"
-#include "tests/unit/client/scratch_file.h"
+#include "tests/unit/client/ringctl/scratch_file.h"
 
 namespace ringshift {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "client/migration_client.h"
-#include "client/topology_client.h"
+#include "client/ringctl/migration_client.h"
+#include "client/ringctl/topology_client.h"
 
 namespace ringshift {
 namespace {
