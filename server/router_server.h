@@ -65,10 +65,10 @@ class RouterServer {
   // refuses them with UNAVAILABLE until they cease, but not for more than 1 s. Idle, it takes 1 s.
   void Drain();
 
-  // Lets calls finish for `grace`, ends those that have not (an open health Watch
-  // never does), and closes the listeners. Idle, it takes no time. False if something is still
-  // under way then that cannot be ended, such as a change that waits for the store or a reload that
-  // builds rings; destroying the server would wait for it.
+  // Ends every Watch of health, lets calls finish for `grace`, ends those that have not, and closes
+  // the listeners. Idle, it takes no time. False if something is still under way then that cannot
+  // be ended, such as a change that waits for the store or a reload that builds rings; destroying
+  // the server would wait for it.
   bool Stop(std::chrono::milliseconds grace);
 
  private:
@@ -97,8 +97,8 @@ class RouterServer {
   FileReload reload_by_file_;
   TopologyWatcher watcher_;
   WorkQueue changes_;  // of the store
-  WorkQueue reloads_;  // of the topology
-  WorkQueue reads_;    // that take long
+  WorkQueue reloads_{WorkQueue::Turn::kAfterCalls};  // of the topology
+  WorkQueue reads_{WorkQueue::Turn::kAfterCalls};    // that take long
   RoutingService routing_service_;
   MigrationService migration_service_;
   TopologyService topology_service_;

@@ -1,5 +1,8 @@
 #include "server/work_queue.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -14,9 +17,15 @@ absl::Status NotWanted() {
   return absl::CancelledError("the call ended before its turn; nothing was done");
 }
 
+// Of the calling thread; those that it starts inherit it. Where the system refuses, it stays as it
+// was: that costs latency of calls, and no call.
+void TakeLowPriority() {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), WorkQueue::kNiceAfterCalls);
+}
+
 }  // namespace
 
-WorkQueue::WorkQueue() : thread_([this] { Run(); }) {}
+WorkQueue::WorkQueue(Turn turn) : thread_([this, turn] { Run(turn); }) {}
 
 WorkQueue::~WorkQueue() {
   Stop(std::chrono::steady_clock::now());
@@ -71,7 +80,8 @@ bool WorkQueue::Stop(std::chrono::steady_clock::time_point deadline) {
   return idle;
 }
 
-void WorkQueue::Run() {
+void WorkQueue::Run(Turn turn) {
+  if (turn == Turn::kAfterCalls) TakeLowPriority();
   for (;;) {
     Request request;
     bool wanted = false;

@@ -20,6 +20,7 @@ namespace ringshift {
 class WorkQueue {
  public:
   static constexpr std::size_t kMaxWaiting = 64;
+  static constexpr int kNiceAfterCalls = 10;
 
   // Tells whoever waits what came of the work.
   using Deliver = std::function<void()>;
@@ -34,7 +35,15 @@ class WorkQueue {
     std::function<void(const absl::Status&)> refuse;
   };
 
-  WorkQueue();
+  // Who gets a core first where there are not enough.
+  enum class Turn {
+    kWithCalls,
+    // The work, and threads that it starts, have a lower priority (kNiceAfterCalls): they take what
+    // cores have to spare, and a tenth of busy ones.
+    kAfterCalls,
+  };
+
+  explicit WorkQueue(Turn turn = Turn::kWithCalls);
   // Stops at once, but waits for the work that is being done.
   ~WorkQueue();
 
@@ -51,7 +60,7 @@ class WorkQueue {
   bool Stop(std::chrono::steady_clock::time_point deadline);
 
  private:
-  void Run();
+  void Run(Turn turn);
 
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || !waiting_.empty(); }
   bool IsIdle() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !busy_ && waiting_.empty(); }

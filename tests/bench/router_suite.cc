@@ -80,6 +80,7 @@ class RouterSuite {
     absl::Status status = MeasureCase("1m", size_.case_1m, Target{1.12});
     if (status.ok()) status = MeasureBatches();
     if (status.ok()) status = MeasureBesideBatches();
+    if (status.ok()) status = MeasureBesideReloads();
     if (status.ok()) status = MeasureMetrics();
     if (status.ok()) status = MeasureCase("20m", size_.case_20m, Target{1.25});
     if (status.ok()) status = MeasureCase("204m", size_.case_204m, std::nullopt);
@@ -91,6 +92,8 @@ class RouterSuite {
   // As the stack's own figures were measured: one queue and one thread of the server are kept busy.
   static constexpr std::size_t kOutstandingRoutes = 64;
   static constexpr std::size_t kOutstandingBatches = 4;
+  // That leaves something of two cores to a reload, as a router does that is not overloaded.
+  static constexpr std::size_t kRoutesBesideReloads = 2;
   static constexpr std::size_t kChannels = 2;
 
   absl::StatusOr<std::unique_ptr<RouteSide>> StartRoutes(HandlerKind kind,
@@ -213,6 +216,47 @@ class RouterSuite {
     figures_.AddRatio("unary_p99_beside_batches", *ratio, "us p99 of Route", Target{1.5});
     figures_.Add("batches_per_second_beside", static_cast<double>(batch_count) / batch_time.count(),
                  "batches/s of 1,000 keys that the Route calls were beside");
+    return absl::OkStatus();
+  }
+
+  // Route calls alone, and while the router builds the rings of one topology after the other.
+  absl::Status MeasureBesideReloads() {
+    absl::StatusOr<BenchCase> bench_case = FindCase(size_.case_16m);
+    if (!bench_case.ok()) return bench_case.status();
+    bench_case->v2_ppm = 0;  // where a router with a new store begins
+    const absl::StatusOr<Workload> workload = MakeWorkload(*bench_case, size_.keys);
+    if (!workload.ok()) return workload.status();
+    Progress("Route beside reloads");
+    DataCenterSpec spec = MakeSpec(*bench_case);
+    absl::StatusOr<ServerProcess> router = ServerProcess::StartRouter(spec);
+    if (!router.ok()) return router.status();
+    RouteSide routes(*std::move(router), kRoutesBesideReloads, kChannels, *workload);
+
+    const auto p99_beside_reload = [&]() -> absl::StatusOr<double> {
+      // Of other layouts the rings are built again, and the owners stay.
+      spec.v1->layout = OtherLayout(spec.v1->layout);
+      spec.v2.layout = OtherLayout(spec.v2.layout);
+      std::atomic<bool> is_reloading = true;
+      absl::Status reloaded;
+      std::thread reload([&] {
+        reloaded = routes.server.Reload(spec);
+        is_reloading = false;
+      });
+      const absl::StatusOr<LoadResult> result = routes.load.RunWhile(
+          [&](std::size_t started) { return started == 0 || is_reloading.load(); });
+      reload.join();
+      if (!reloaded.ok()) return reloaded;
+      if (!result.ok()) return result.status();
+      return Microseconds(result->p99);
+    };
+    const auto p99 = [&]() -> absl::StatusOr<double> {
+      const absl::StatusOr<LoadResult> result = routes.load.Run(size_.calls);
+      if (!result.ok()) return result.status();
+      return Microseconds(result->p99);
+    };
+    const absl::StatusOr<PairRatio> ratio = MeasurePairs(size_.pairs, p99_beside_reload, p99);
+    if (!ratio.ok()) return ratio.status();
+    figures_.AddRatio("unary_p99_beside_reloads", *ratio, "us p99 of Route", Target{3, false});
     return absl::OkStatus();
   }
 

@@ -1,5 +1,8 @@
 #include "tests/bench/server_process.h"
 
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <httplib.h>
 #include <time.h>
 
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "ringshift/v1/topology.grpc.pb.h"
 #include "routing/topology.h"
 #include "routing/topology_writer.h"
 
@@ -17,6 +21,8 @@ namespace {
 
 // To build the largest rings takes tens of seconds on a loaded machine.
 constexpr std::chrono::minutes kStartPatience{5};
+
+constexpr char kTopologyFile[] = "topology.yaml";
 
 absl::Status DidNotStart(const testing::Process& process) {
   return absl::UnavailableError("the server did not start: " + process.Stderr());
@@ -41,7 +47,7 @@ absl::StatusOr<ServerProcess> ServerProcess::StartBenchServer(HandlerKind kind,
 
 absl::StatusOr<ServerProcess> ServerProcess::StartRouter(const DataCenterSpec& spec) {
   auto files = std::make_unique<testing::TempDir>();
-  const std::string topology = files->Write("topology.yaml", WriteTopology(Topology{{spec}}));
+  const std::string topology = files->Write(kTopologyFile, WriteTopology(Topology{{spec}}));
   ServerProcess server({testing::Binary("ringshiftd"), "--topology=" + topology,
                         "--store=sqlite:" + files->File("state.db"), "--public-address=127.0.0.1:0",
                         "--admin-address=127.0.0.1:0", "--http-address=127.0.0.1:0"});
@@ -53,6 +59,7 @@ absl::StatusOr<ServerProcess> ServerProcess::StartRouter(const DataCenterSpec& s
   if (!listening || !ready) return DidNotStart(*server.process_);
   server.address_ = testing::LogValue(*listening, "public");
   server.http_address_ = testing::LogValue(*listening, "http");
+  server.admin_address_ = testing::LogValue(*listening, "admin");
   return server;
 }
 
@@ -73,6 +80,23 @@ absl::StatusOr<std::uint64_t> ServerProcess::StatusBytes(const std::string& fiel
     if (word == field && file >> kibibytes) return kibibytes * 1024;
   }
   return absl::UnavailableError("no " + field + " in " + path);
+}
+
+absl::Status ServerProcess::Reload(const DataCenterSpec& spec) const {
+  files_->Write(kTopologyFile, WriteTopology(Topology{{spec}}));
+  const auto stub = v1::TopologyService::NewStub(
+      grpc::CreateChannel(admin_address_, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::ReloadTopologyResponse response;
+  const grpc::Status status =
+      stub->ReloadTopology(&context, v1::ReloadTopologyRequest(), &response);
+  if (!status.ok()) return absl::FailedPreconditionError(absl::string_view(status.error_message()));
+  for (const v1::TopologyChange& change : response.changes()) {
+    if (change.outcome() != v1::RELOAD_OUTCOME_APPLIED) {
+      return absl::FailedPreconditionError(absl::string_view(change.ShortDebugString()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<double> ServerProcess::SumOfMetric(const std::string& name) const {

@@ -38,6 +38,9 @@ class ServerProcess {
   absl::StatusOr<std::uint64_t> ResidentBytes() const { return StatusBytes("VmRSS:"); }
   absl::StatusOr<std::uint64_t> PeakBytes() const { return StatusBytes("VmHWM:"); }
 
+  // Has the router take up another topology. FAILED_PRECONDITION unless it did, whole.
+  absl::Status Reload(const DataCenterSpec& spec) const;
+
   // The sum over all series of a metric of the router.
   absl::StatusOr<double> SumOfMetric(const std::string& name) const;
 
@@ -50,6 +53,7 @@ class ServerProcess {
   std::unique_ptr<testing::Process> process_;
   std::string address_;
   std::string http_address_;
+  std::string admin_address_;
 };
 
 }  // namespace ringshift::bench

@@ -12,13 +12,10 @@
 #include "routing/route.h"
 
 namespace ringshift::bench {
-namespace {
 
 RingLayout OtherLayout(RingLayout layout) {
   return layout == RingLayout::kWide ? RingLayout::kPacked : RingLayout::kWide;
 }
-
-}  // namespace
 
 absl::StatusOr<BenchCase> FindCase(std::string_view name) {
   for (const BenchCase& bench_case : kCases) {

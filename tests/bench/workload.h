@@ -33,6 +33,8 @@ inline constexpr BenchCase kCases[] = {
     {"tiny", 8, 10, true, 500'000},
     // 1,024,000 wide points of v1 answer.
     {"1m", 64, 100, true, 0},
+    // 16,000,000 wide points of v1 answer.
+    {"16m", 1'000, 100, true, 0},
     // 20,480,000 packed points of v2 answer.
     {"20m", 2'048, 625, false, 1'000'000},
     // 204,800,000 wide points of v1 answer; the 20,480,000 of v2 are there too.
@@ -41,6 +43,9 @@ inline constexpr BenchCase kCases[] = {
 
 // NOT_FOUND if there is none of that name.
 absl::StatusOr<BenchCase> FindCase(std::string_view name);
+
+// Another one, of the same owners.
+RingLayout OtherLayout(RingLayout layout);
 
 DataCenterSpec MakeSpec(const BenchCase& bench_case);
 

@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@ namespace {
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::chrono::steady_clock::time_point Never() {
@@ -145,6 +149,28 @@ TEST_F(WorkQueueTest, StopEndsEveryRequestAtItsDeadline) {
   Unblock();
   EXPECT_TRUE(queue_.Stop(Never()));
   EXPECT_THAT(done_, ::testing::ElementsAre(0));
+}
+
+TEST(WorkQueuePriorityTest, WorkAfterCallsAndItsThreadsGiveWayToOthers) {
+  // setpriority and getpriority are of a thread here.
+  const auto nice = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); };
+  const int own = nice();
+  if (own > WorkQueue::kNiceAfterCalls) GTEST_SKIP() << "the test itself has nice " << own;
+  for (const WorkQueue::Turn turn : {WorkQueue::Turn::kWithCalls, WorkQueue::Turn::kAfterCalls}) {
+    std::promise<std::vector<int>> seen;
+    WorkQueue queue(turn);
+    queue.Add({.is_wanted = [] { return true; },
+               .work = [&]() -> WorkQueue::Deliver {
+                 std::vector<int> values{nice()};
+                 std::thread([&] { values.push_back(nice()); }).join();
+                 seen.set_value(values);
+                 return nullptr;
+               },
+               .refuse = [](const absl::Status&) {}});
+    const int expected = turn == WorkQueue::Turn::kAfterCalls ? WorkQueue::kNiceAfterCalls : own;
+    EXPECT_THAT(seen.get_future().get(), ElementsAre(expected, expected));
+  }
+  EXPECT_EQ(nice(), own);
 }
 
 }  // namespace
