@@ -43,6 +43,7 @@ void AdminServer::TakeEvents() {
 
 void AdminServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   if (server_ == nullptr) return;
+  health_.EndWatches();
   server_->Shutdown(deadline);
   take_events_.reset();
   // A call that came after the last look begins an operation, for which the queue must be open.

@@ -34,8 +34,8 @@ class AdminServer {
 
   void SetHealth(bool serving) { health_.SetServing(serving); }
 
-  // Lets calls finish until `deadline`, cancels those that have not, waits for their handlers, and
-  // closes the port. The second time it does nothing.
+  // Ends every Watch of health, lets calls finish until `deadline`, cancels those that have not,
+  // waits for their handlers, and closes the port. The second time it does nothing.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:

@@ -4,6 +4,7 @@
 #include <grpcpp/security/server_credentials.h>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace ringshift {
@@ -18,6 +19,12 @@ constexpr int kMaxPingStrikes = 2;
 // the WorkQueues, which take fewer; ExplainRoute works. What comes beyond is refused with
 // RESOURCE_EXHAUSTED.
 constexpr int kMaxHandlerThreads = 256;
+
+// What gRPC may hold of messages that are being received or sent, over however many connections:
+// more than the batches that may wait in 4 queues, and little beside large rings. Beyond it gRPC
+// takes no more from connections and ends calls and then connections until it fits. It does not
+// count what it keeps of a call beside its messages.
+constexpr std::size_t kMaxMessageBytes = std::size_t{512} << 20;
 
 constexpr std::chrono::milliseconds kPingInterval{30'000};
 constexpr std::chrono::milliseconds kPingTimeout{10'000};
@@ -49,6 +56,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpcServer(
   builder.RegisterAsyncGenericService(&health.service());
   grpc::ResourceQuota quota;
   quota.SetMaxThreads(kMaxHandlerThreads);
+  quota.Resize(kMaxMessageBytes);
   builder.SetResourceQuota(quota);
   configure(builder);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

@@ -48,9 +48,14 @@ class HealthCalls::Call final : private Completion {
                                  static_cast<Completion*>(this));
   }
 
-  // The status may have changed. REQUIRES: it is a watch.
+  // The status may have changed, or watches end. REQUIRES: it is a watch.
   void Update() {
-    if (state_ == State::kIdle && health_.Of(service_) != sent_) Write();
+    if (state_ != State::kIdle) return;
+    if (health_.Of(service_) != sent_) {
+      Write();
+    } else if (health_.WatchesEnd()) {
+      Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the router is stopping"));
+    }
   }
 
  private:
@@ -177,6 +182,16 @@ void HealthCalls::Start(grpc::ServerCompletionQueue& queue) {
 void HealthCalls::SetServing(bool serving) {
   const absl::MutexLock lock(&mutex_);
   is_serving_ = serving;
+  UpdateWatches();
+}
+
+void HealthCalls::EndWatches() {
+  const absl::MutexLock lock(&mutex_);
+  watches_end_ = true;
+  UpdateWatches();
+}
+
+void HealthCalls::UpdateWatches() {
   if (!is_open_ || is_alarm_pending_) return;
   is_alarm_pending_ = true;
   alarm_.Set(queue_, ::gpr_inf_past(GPR_CLOCK_MONOTONIC), static_cast<Completion*>(this));
@@ -199,6 +214,11 @@ void HealthCalls::Stop() {
 bool HealthCalls::IsOpen() const {
   const absl::MutexLock lock(&mutex_);
   return is_open_;
+}
+
+bool HealthCalls::WatchesEnd() const {
+  const absl::MutexLock lock(&mutex_);
+  return watches_end_;
 }
 
 void HealthCalls::Expect() {

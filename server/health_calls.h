@@ -4,8 +4,8 @@
 // gRPC's own health service needs threads that wait for the network of the whole process, and each
 // call would be handed from one of them to the one that answers it.
 //
-// Thread safety: SetServing is thread-safe. The rest is for the thread that takes the events of the
-// queue.
+// Thread safety: SetServing and EndWatches are thread-safe. The rest is for the thread that takes
+// the events of the queue.
 #ifndef RINGSHIFT_SERVER_HEALTH_CALLS_H_
 #define RINGSHIFT_SERVER_HEALTH_CALLS_H_
 
@@ -36,6 +36,11 @@ class HealthCalls final : private Completion {
   // Of all known services. Every Watch hears of it.
   void SetServing(bool serving);
 
+  // Ends every Watch, those that are still to come too, with UNAVAILABLE once it has the status of
+  // this moment, so that a shutdown does not wait for clients that watch: they never end it
+  // themselves. Calls of Check go on.
+  void EndWatches();
+
   // Nothing is begun in the queue any more; what was begun ends with an event. REQUIRES: the server
   // was shut down.
   void Stop();
@@ -45,9 +50,11 @@ class HealthCalls final : private Completion {
 
   enum class Status { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };  // as on the wire
 
-  void OnEvent(bool ok) override;  // what SetServing asked for
+  void OnEvent(bool ok) override;  // what UpdateWatches asked for
+  void UpdateWatches() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   bool IsOpen() const;
+  bool WatchesEnd() const;
   void Expect();
   Status Of(const std::string& service) const;
 
@@ -60,6 +67,7 @@ class HealthCalls final : private Completion {
   mutable absl::Mutex mutex_;
   bool is_serving_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_open_ ABSL_GUARDED_BY(mutex_) = false;  // between Start and Stop
+  bool watches_end_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_alarm_pending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -25,8 +25,9 @@
 namespace ringshift {
 namespace {
 
-// How long calls in flight, and streams, have to finish once the router is drained.
-constexpr std::chrono::seconds kGrace{3};
+// How long calls in flight have to finish once the router is drained. With the three seconds that a
+// drain may take, and a moment for the rest, the router ends within six.
+constexpr std::chrono::seconds kGrace{2};
 
 // Opens standard descriptors that the caller has closed, so that neither the store nor a socket
 // takes their place and is written log lines to.

@@ -112,8 +112,13 @@ void RouteMetrics::Observe(RoutingMethod method, std::chrono::nanoseconds durati
   durations_.Add(first + kDurationSum, static_cast<std::uint64_t>(nanoseconds));
 }
 
+void RouteMetrics::CountRefused(absl::StatusCode code) {
+  other_->CountErrors(code, 1);
+  refused_.Add(0, 1);
+}
+
 std::uint64_t RouteMetrics::Calls() const {
-  std::uint64_t calls = 0;
+  std::uint64_t calls = refused_.Sum(0);
   for (const MethodName& method : kMethods) {
     const std::size_t first = FirstCounter(method.method);
     for (std::size_t i = 0; i < kDurationSum; ++i) calls += durations_.Sum(first + i);
@@ -156,7 +161,8 @@ void RouteMetrics::Collect(MetricFamilies& families) const {
   }
   prometheus::MetricFamily durations =
       MakeFamily(prometheus::MetricType::Histogram, "ringshift_route_duration_seconds",
-                 "Time that routing calls took within the router, without the network.");
+                 "Time that routing calls took within the router, without the network and without "
+                 "those that were refused unread.");
   for (const MethodName& method : kMethods) {
     durations.metric.push_back(MakeHistogram(durations_, method));
   }

@@ -100,7 +100,11 @@ class RouteMetrics {
   // How long a call took from its arrival until its answer was there.
   void Observe(RoutingMethod method, std::chrono::nanoseconds duration);
 
-  // How many calls were observed so far.
+  // A call that is an error of other(), and has no duration: in an overload such calls would be
+  // most of them, and make it look quick.
+  void CountRefused(absl::StatusCode code);
+
+  // How many calls were observed or refused so far.
   std::uint64_t Calls() const;
 
   // Appends ringshift_routes_total, ringshift_route_errors_total, ringshift_route_duration_seconds.
@@ -112,6 +116,7 @@ class RouteMetrics {
   ReaderMap<DataCenterRouteMetrics> data_centers_;
   // For each method its buckets, the last one +Inf; then the sum in nanoseconds.
   ShardedCounters durations_;
+  ShardedCounters refused_{1};
 };
 
 }  // namespace ringshift

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "ringshift/v1/routing.pb.h"
-#include "server/routing_method.h"
 
 namespace ringshift {
 
@@ -35,8 +34,8 @@ class RoutingHandler {
   virtual std::optional<absl::Status> ContinueBatch() = 0;
 
   // A call that the queue refused without asking: there was too much to do, or its bytes are no
-  // request.
-  virtual void CountRefused(RoutingMethod method, Time arrival, absl::StatusCode code) = 0;
+  // request. Or one whose answer the queue gave up, since its client did not take it.
+  virtual void CountRefused(absl::StatusCode code) = 0;
 };
 
 // Makes the handler of one queue. Called before the queues' threads start.

@@ -2,6 +2,7 @@
 
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 constexpr int kExpectedRoutes = 64;
 constexpr int kExpectedBatches = 4;
 
-// With fewer calls in flight a Route is answered as soon as it is seen. With more there is a
+// With fewer calls in hand a Route is answered as soon as it is seen. With more there is a
 // backlog: then the queue first takes in what has come, so that the limit sees all of it.
 constexpr std::size_t kBacklog = 64;
 
@@ -28,6 +29,11 @@ constexpr int kAnswersATurn = 12;
 // Requests of batches that wait or are under way in a queue: 16 of the largest ones. What comes
 // beyond is refused, whatever the limit of calls.
 constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
+
+// Answers that wait in gRPC for their client, in a queue. Where nothing can be sent, an answer and
+// what gRPC keeps of its call take kBytesACall beside the answer itself.
+constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;
+constexpr std::size_t kBytesACall = std::size_t{16} << 10;
 
 // Of a Route request, 16 times the longest key: what is more is not kept until its turn.
 constexpr std::size_t kMaxRouteBytes = std::size_t{256} << 10;
@@ -54,6 +60,13 @@ struct RoutingQueue::Call final : Completion {
   RoutingHandler::Time arrival;
   std::size_t request_bytes = 0;
   grpc::ByteBuffer request;
+  // Since HandOver, until Forget:
+  std::uint64_t number = 0;  // as handed_over_ counts
+  std::size_t unsent_bytes = 0;
+  bool is_unsent = false;
+  // Its place in unsent_, or here.
+  std::list<Call*> place{this};
+  const std::list<Call*>::iterator position = place.begin();
   std::optional<grpc::ServerContext> context;
   std::optional<grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>> writer;
 };
@@ -123,10 +136,8 @@ bool RoutingQueue::TakeEvents() {
 
 void RoutingQueue::OnEvent(Call& call, bool ok) {
   if (!call.has_come && ok && !is_stopped_) return OnArrival(call);
-  if (call.has_permit) {
-    permits_.Release();
-    --in_flight_;
-  }
+  if (call.is_unsent) Forget(call);
+  newest_of_sent_ = std::max(newest_of_sent_, call.number);
   Recycle(call);
 }
 
@@ -151,6 +162,7 @@ void RoutingQueue::Expect(RoutingMethod method) {
   call->method = method;
   call->has_come = false;
   call->has_permit = false;
+  call->number = 0;
   call->context.emplace();
   call->writer.emplace(&*call->context);
   Completion* const tag = call;
@@ -184,11 +196,10 @@ void RoutingQueue::OnArrival(Call& call) {
                                                      "a little, or ask another one"));
   }
   call.has_permit = true;
-  ++in_flight_;
   if (is_batch) {
     batch_bytes_ += call.request_bytes;
     batches_.push_back(&call);
-  } else if (in_flight_ <= kBacklog && waiting_.empty()) {
+  } else if (waiting_.empty() && CallsInHand() <= kBacklog) {
     AnswerRoute(call);
   } else {
     waiting_.push_back(&call);
@@ -254,6 +265,7 @@ void RoutingQueue::Send(Call& call, const absl::Status& status, const Response& 
   if (sent.ok()) {
     sent = grpc::SerializationTraits<Response>::Serialize(response, &bytes, &own_buffer);
   }
+  HandOver(call, bytes.Length());
   if (sent.ok()) {
     call.writer->Finish(bytes, sent, tag);
   } else {
@@ -263,8 +275,37 @@ void RoutingQueue::Send(Call& call, const absl::Status& status, const Response& 
 
 void RoutingQueue::Refuse(Call& call, const absl::Status& status) {
   call.request.Clear();
-  handler_->CountRefused(call.method, call.arrival, status.code());
+  handler_->CountRefused(status.code());
+  HandOver(call, 0);
   call.writer->FinishWithError(ToGrpcStatus(status), static_cast<Completion*>(&call));
+}
+
+void RoutingQueue::HandOver(Call& call, std::size_t bytes) {
+  if (call.has_permit) permits_.Release();
+  call.has_permit = false;
+  call.number = ++handed_over_;
+  call.unsent_bytes = kBytesACall + bytes;
+  call.is_unsent = true;
+  unsent_.splice(unsent_.end(), call.place);
+  unsent_bytes_ += call.unsent_bytes;
+  while (unsent_bytes_ > kMaxUnsentBytes && unsent_.front() != &call) {
+    Call& oldest = *unsent_.front();
+    Forget(oldest);
+    handler_->CountRefused(absl::StatusCode::kCancelled);
+    oldest.context->TryCancel();
+  }
+}
+
+void RoutingQueue::Forget(Call& call) {
+  call.is_unsent = false;
+  unsent_bytes_ -= call.unsent_bytes;
+  call.place.splice(call.place.begin(), unsent_, call.position);
+}
+
+// Of answers that gRPC has, those that were sent come back in order, soon; one that a newer one has
+// overtaken waits for its client.
+std::uint64_t RoutingQueue::CallsInHand() const {
+  return waiting_.size() + batches_.size() + handed_over_ - newest_of_sent_;
 }
 
 void RoutingQueue::Recycle(Call& call) {

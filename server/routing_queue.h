@@ -6,6 +6,12 @@
 // their latency. Where calls come faster than they are answered they wait in the queue, up to the
 // limit, and what comes beyond is refused with RESOURCE_EXHAUSTED.
 //
+// An answer belongs to the client once gRPC has it: its call counts no more towards the limit,
+// since a client may take as long as it likes and set no deadline. What clients do not take is kept
+// up to a bound in bytes, and beyond it the oldest is given up, with CANCELLED. So whoever does not
+// listen costs others nothing but that memory, over however many connections; those who listen have
+// taken their answers long before. (A limit in time would hold no bound in bytes.)
+//
 // The objects of calls are used again, and so are the messages, of which a queue needs one each.
 //
 // Thread safety: Start and Stop are called by one thread.
@@ -19,7 +25,9 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -31,6 +39,7 @@
 #include "server/completion.h"
 #include "server/health_calls.h"
 #include "server/routing_handler.h"
+#include "server/routing_method.h"
 #include "server/routing_service.h"
 
 namespace ringshift {
@@ -79,6 +88,11 @@ class RoutingQueue {
   template <typename Response>
   void Send(Call& call, const absl::Status& status, const Response& response);
   void Refuse(Call& call, const absl::Status& status);
+  // gRPC is about to have the answer, of so many bytes.
+  void HandOver(Call& call, std::size_t bytes);
+  // gRPC is done with the answer, or is not waited for.
+  void Forget(Call& call);
+  std::uint64_t CallsInHand() const;
   void Recycle(Call& call);
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
@@ -93,11 +107,14 @@ class RoutingQueue {
 
   // What follows is the thread's own.
   bool is_stopped_ = false;      // nothing may be begun in the queue
-  std::size_t in_flight_ = 0;    // calls that have a permit
   std::size_t batch_bytes_ = 0;  // of the requests in batches_
   std::deque<Call*> waiting_;    // Route calls
   std::deque<Call*> batches_;    // the first one is under way if is_batch_started_
   bool is_batch_started_ = false;
+  std::list<Call*> unsent_;           // answers that gRPC has, the oldest first
+  std::size_t unsent_bytes_ = 0;      // that they take
+  std::uint64_t handed_over_ = 0;     // answers that gRPC ever got
+  std::uint64_t newest_of_sent_ = 0;  // which of them was the last that is sent
   std::vector<std::unique_ptr<Call>> spare_calls_;
 
   v1::RouteRequest route_request_;

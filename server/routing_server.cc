@@ -48,6 +48,7 @@ RoutingServer::~RoutingServer() { Shutdown(std::chrono::system_clock::now()); }
 
 void RoutingServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   if (server_ == nullptr) return;
+  health_.EndWatches();
   server_->Shutdown(deadline);
   for (const std::unique_ptr<RoutingQueue>& queue : queues_) queue->Stop();
   server_.reset();

@@ -48,8 +48,8 @@ class RoutingServer {
  public:
   struct Options {
     std::size_t queues = DefaultRoutingQueues();  // at least 1
-    // Route and RouteBatch calls in flight: received, and their answer not yet handed to the
-    // system. What comes beyond that is refused with RESOURCE_EXHAUSTED. At least 1.
+    // Route and RouteBatch calls in hand: received, and their answer not yet there. What comes
+    // beyond that is refused with RESOURCE_EXHAUSTED. At least 1.
     std::size_t max_concurrent_calls = kDefaultMaxConcurrentCalls;
     ConnectionAge connection_age = kConnectionAge;
   };
@@ -64,8 +64,8 @@ class RoutingServer {
 
   void SetHealth(bool serving) { health_.SetServing(serving); }
 
-  // Lets calls finish until `deadline`, ends those that have not, and closes the port. The second
-  // time it does nothing.
+  // Ends every Watch of health, lets calls finish until `deadline`, ends those that have not, and
+  // closes the port. The second time it does nothing.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:

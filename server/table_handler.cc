@@ -151,10 +151,8 @@ void TableHandler::EndBatch(const absl::Status& status) {
   batch_.table.reset();
 }
 
-void TableHandler::CountRefused(RoutingMethod method, Time arrival, absl::StatusCode code) {
-  if (metrics_ == nullptr) return;
-  metrics_->other().CountErrors(code, 1);
-  Observe(method, arrival);
+void TableHandler::CountRefused(absl::StatusCode code) {
+  if (metrics_ != nullptr) metrics_->CountRefused(code);
 }
 
 void TableHandler::CountRoutes(const RoutingTable& table, std::size_t pool, RingVersion version,

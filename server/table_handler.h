@@ -33,7 +33,7 @@ class TableHandler final : public RoutingHandler {
   void StartBatch(const v1::RouteBatchRequest& request, Time arrival,
                   v1::RouteBatchResponse& response) override;
   std::optional<absl::Status> ContinueBatch() override;
-  void CountRefused(RoutingMethod method, Time arrival, absl::StatusCode code) override;
+  void CountRefused(absl::StatusCode code) override;
 
  private:
   // Keys that are answered at one go, some 20 to 50 us; fewer in a pool of few nodes, where the

@@ -292,6 +292,9 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
     change.code = status.code();
     change.reason = std::string(status.message());
   };
+  // What is known before the rings are built, and all that is told of one that has failed.
+  change.nodes.after = spec.nodes.size();
+  if (served == nullptr) change.nodes.added = change.nodes.after;
   // What is served must be what a restart can read.
   std::string text = WriteTopology({{spec}});
   if (text.size() > kMaxTopologyBytes) {
@@ -303,9 +306,7 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
   absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(spec, served);
   if (!built.ok()) return fail(built.status());
   CountBuilds(**built, served);
-  if (served == nullptr) {
-    change.nodes.after = change.nodes.added = (*built)->node_set().size();
-  } else {
+  if (served != nullptr) {
     change.difference = DescribeChange(*served, **built);
     change.nodes = change.difference->nodes;
   }

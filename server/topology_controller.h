@@ -62,9 +62,10 @@ class TopologyController {
     Outcome outcome = Outcome::kUnchanged;
     std::string reason;                             // of kHeld and kFailed
     absl::StatusCode code = absl::StatusCode::kOk;  // of kFailed
-    std::optional<DataCenterChange> difference;     // none for one that is new, gone or unchanged
-    NodeChanges nodes;
-    Share share;  // at which it was judged
+    // None for one that is new, gone or unchanged, or whose rings were not built.
+    std::optional<DataCenterChange> difference;
+    NodeChanges nodes;  // without `difference` only what those of the file and those served tell
+    Share share;        // at which it was judged
   };
 
   struct Status {

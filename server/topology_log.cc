@@ -92,7 +92,8 @@ void LogTopologyChange(const TopologyController::Change& change, std::string_vie
            {"accept", "ringctl topology accept " + std::string(checksum)}});
       return;
     case Outcome::kFailed:
-      LogError("data center not changed; it serves as before, if it does",
+      LogError(nodes.before == 0 ? "new data center not served"
+                                 : "data center not changed; it serves as before",
                {{"data_center", change.data_center},
                 {"checksum", std::string(checksum)},
                 {"error", change.reason}});

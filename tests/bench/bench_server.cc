@@ -28,7 +28,7 @@ class EmptyHandler final : public RoutingHandler {
     *response_ = batch_;
     return absl::OkStatus();
   }
-  void CountRefused(RoutingMethod, Time, absl::StatusCode) override {}
+  void CountRefused(absl::StatusCode) override {}
 
  private:
   const v1::RouteBatchResponse batch_;

@@ -40,7 +40,8 @@ class RouterProcess {
   const std::string& admin_address() const { return admin_address_; }
   const std::string& http_address() const { return http_address_; }
 
-  int http_port() const { return std::stoi(http_address_.substr(http_address_.rfind(':') + 1)); }
+  int public_port() const { return PortOf(public_address_); }
+  int http_port() const { return PortOf(http_address_); }
 
   // A new connection each time.
   std::shared_ptr<grpc::Channel> PublicChannel() const { return NewChannel(public_address_); }
@@ -52,6 +53,9 @@ class RouterProcess {
   Process& process() { return process_; }
 
  private:
+  static int PortOf(const std::string& address) {
+    return std::stoi(address.substr(address.rfind(':') + 1));
+  }
   static std::shared_ptr<grpc::Channel> NewChannel(const std::string& address);
 
   Process process_;

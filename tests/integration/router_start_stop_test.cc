@@ -24,6 +24,7 @@
 #include "tests/integration/router_process.h"
 #include "tests/testing/health_client.h"
 #include "tests/testing/locked_store.h"
+#include "tests/testing/raw_routing_client.h"
 
 namespace ringshift::testing {
 namespace {
@@ -198,17 +199,20 @@ TEST_F(StartStopTest, ATermSignalEndsTheRouterWellThoughAClientWatchesItsHealth)
   EXPECT_THAT(watch.Next(), Optional(Health::kNotServing));
   EXPECT_THAT(watch_service.Next(), Optional(Health::kNotServing));
   EXPECT_THAT(watch_admin.Next(), Optional(Health::kNotServing));
+  for (HealthCall* each : {&watch, &watch_service, &watch_admin, &watch_unknown}) {
+    EXPECT_EQ(each->Next(), std::nullopt);
+    EXPECT_EQ(each->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(each->Finish().error_message(), "the router is stopping");
+  }
   EXPECT_THAT(router.process().WaitForExit(std::chrono::seconds(30)), Optional(0))
       << router.process().Stderr();
-  EXPECT_EQ(watch.Next(), std::nullopt);
-  EXPECT_EQ(watch_unknown.Next(), std::nullopt);
 }
 
 TEST_F(StartStopTest, AHangupSignalWhileTheRouterStopsSaysThatNothingIsReloaded) {
   RouterProcess router(topology_, store_);
   router.WaitUntilReady();
-  HealthCall watch(router.PublicChannel(), "Watch", "");  // keeps it from ending at once
-  ASSERT_THAT(watch.Next(), Optional(Health::kServing));
+  RawRoutingClient client(router.public_port());
+  client.Route("ams", "key");  // keeps it from ending at once
   router.process().Signal(SIGTERM);
   std::optional<int> exit_code;
   while (!exit_code) {
@@ -224,8 +228,8 @@ TEST_F(StartStopTest, AHangupSignalWhileTheRouterStopsSaysThatNothingIsReloaded)
 TEST_F(StartStopTest, ASecondTermSignalDoesNotWaitForAnything) {
   RouterProcess router(topology_, store_);
   router.WaitUntilReady();
-  HealthCall watch(router.PublicChannel(), "Watch", "");
-  ASSERT_THAT(watch.Next(), Optional(Health::kServing));
+  RawRoutingClient client(router.public_port());
+  client.Route("ams", "key");  // keeps it from ending at once
   router.process().Signal(SIGTERM);
   ASSERT_TRUE(router.process().WaitForStderr("msg=\"stopping\""));
   // Until it is not taken for an echo of the first.

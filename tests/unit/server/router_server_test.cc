@@ -25,6 +25,7 @@ namespace {
 
 using ::ringshift::testing::CheckHealth;
 using ::ringshift::testing::Health;
+using ::ringshift::testing::HealthCall;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::StatusIs;
 using ::ringshift::testing::TempDir;
@@ -143,6 +144,20 @@ TEST_F(RouterServerTest, AnIdleRouterStopsLongBeforeItsGraceIsOver) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_TRUE(router_->Stop(std::chrono::minutes(10)));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(1));
+}
+
+TEST_F(RouterServerTest, WhoWatchesItsHealthDoesNotHoldUpItsStop) {
+  Start();
+  ASSERT_THAT(router_->BuildAndServe(), IsOk());
+  HealthCall public_watch(public_, "Watch", "");
+  HealthCall admin_watch(admin_, "Watch", "");
+  EXPECT_THAT(public_watch.Next(), Optional(Health::kServing));
+  EXPECT_THAT(admin_watch.Next(), Optional(Health::kServing));
+  EXPECT_TRUE(router_->Stop(std::chrono::minutes(10)));
+  for (HealthCall* watch : {&public_watch, &admin_watch}) {
+    EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(watch->Finish().error_message(), "the router is stopping");
+  }
 }
 
 TEST_F(RouterServerTest, OnlyTheDataCentersAskedForAreServed) {

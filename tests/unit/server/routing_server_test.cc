@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "ringshift/v1/routing.grpc.pb.h"
 #include "tests/testing/health_client.h"
+#include "tests/testing/raw_routing_client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift {
@@ -104,9 +105,7 @@ class ScriptedHandler final : public RoutingHandler {
     for (const std::string& key : request_->keys()) response_->add_nodes()->set_name(key);
     return absl::OkStatus();
   }
-  void CountRefused(RoutingMethod, Time, absl::StatusCode code) override {
-    script_.CountRefused(code);
-  }
+  void CountRefused(absl::StatusCode code) override { script_.CountRefused(code); }
 
  private:
   Script& script_;
@@ -189,6 +188,8 @@ class RoutingServerTest : public ::testing::Test {
     done_.Next(&tag, &ok);
     return *static_cast<Call*>(tag);
   }
+
+  int Port() const { return ListenAddress::Parse(address_)->port; }
 
   // The channel of StartBatch.
   std::shared_ptr<grpc::Channel> channel() {
@@ -293,6 +294,36 @@ TEST_F(RoutingServerTest, CallsBeyondTheLimitAreRefusedAtOnce) {
   while (!Route("key").ok()) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
 }
 
+// A client of HTTP/2 may forbid the server to send, and such calls have no deadline.
+TEST_F(RoutingServerTest, AnswersThatNobodyTakesKeepNoOtherCallOut) {
+  RoutingServer::Options options;
+  options.max_concurrent_calls = 10;
+  Start(options);
+  testing::RawRoutingClient deaf(Port());
+  for (int i = 0; i < 200; ++i) deaf.Route("ams", "key");
+  EXPECT_TRUE(Route("key").ok());
+  StartBatch("batch");
+  EXPECT_TRUE(NextDone().status.ok());
+  EXPECT_EQ(script_.refused()[absl::StatusCode::kResourceExhausted], 0);
+}
+
+TEST_F(RoutingServerTest, OfAnswersThatNobodyTakesTheOldestAreGivenUp) {
+  Start({});
+  testing::RawRoutingClient first(Port());
+  first.Route("ams", "key");
+  // So many calls that their state alone is more than may wait.
+  constexpr int kCalls = 1000;  // of a connection
+  std::deque<testing::RawRoutingClient> others;
+  for (int i = 0; i < 5; ++i) {
+    testing::RawRoutingClient& client = others.emplace_back(Port());
+    for (int j = 0; j < kCalls; ++j) client.Route("ams", "key");
+  }
+  first.WaitForReset();
+  EXPECT_GE(script_.refused()[absl::StatusCode::kCancelled], 1);
+  EXPECT_LT(script_.refused()[absl::StatusCode::kCancelled], 3 * kCalls);
+  EXPECT_TRUE(Route("key").ok());
+}
+
 TEST_F(RoutingServerTest, BatchesThatWaitMayHaveSoManyBytes) {
   constexpr int kLarge = 20;  // of 4 MiB, where 64 MiB may wait
   Start({});
@@ -335,7 +366,7 @@ TEST_F(RoutingServerTest, ABatchWhoseDeadlineIsOverIsNotBegun) {
 TEST_F(RoutingServerTest, ABacklogIsAnsweredOrRefusedAndNothingOfItIsLost) {
   RoutingServer::Options options;
   options.queues = 2;
-  options.max_concurrent_calls = 100;
+  options.max_concurrent_calls = 20;
   Start(options);
   constexpr int kCalls = 20'000;
   constexpr int kOutstanding = 900;
@@ -441,6 +472,23 @@ TEST_F(RoutingServerTest, HealthIsThatOfTheServerAndOfItsService) {
   server_->Shutdown(std::chrono::system_clock::now());
   EXPECT_EQ(all.Next(), std::nullopt);
   EXPECT_EQ(unknown.Next(), std::nullopt);
+}
+
+TEST_F(RoutingServerTest, TheEndWaitsForNobodyWhoWatchesHealth) {
+  Start({});
+  server_->SetHealth(true);
+  HealthCall known(channel(), "Watch", "");
+  HealthCall unknown(NewChannel(), "Watch", "nope");
+  EXPECT_THAT(known.Next(), Optional(Health::kServing));
+  EXPECT_THAT(unknown.Next(), Optional(Health::kServiceUnknown));
+  server_->SetHealth(false);
+  server_->Shutdown(std::chrono::system_clock::now() + kPatience);
+  EXPECT_THAT(known.Next(), Optional(Health::kNotServing));
+  for (HealthCall* watch : {&known, &unknown}) {
+    EXPECT_EQ(watch->Next(), std::nullopt);
+    EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(watch->Finish().error_message(), "the router is stopping");
+  }
 }
 
 TEST_F(RoutingServerTest, ConnectionsAreReplacedAndNoCallFails) {

@@ -230,13 +230,20 @@ TEST_F(TableHandlerTest, TheKeysOfARefusedBatchAreErrorsAndNotRoutes) {
   EXPECT_FALSE(Refusal(bad).ok());
   EXPECT_FALSE(Refusal(Batch(0)).ok());
   EXPECT_FALSE(Refusal(Batch(5, "", "nowhere")).ok());
-  handler_.CountRefused(RoutingMethod::kRouteBatch, std::chrono::steady_clock::now(),
-                        absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Routes("ams/default/v1"), 0);
   EXPECT_EQ(Errors("ams/INVALID_ARGUMENT"), 2001);
   EXPECT_EQ(Errors("other/NOT_FOUND"), 5);
+  EXPECT_EQ(Calls("RouteBatch"), 3);
+}
+
+// In an overload they would be most calls, and quick.
+TEST_F(TableHandlerTest, WhatTheQueueRefusedIsAnErrorWithoutADuration) {
+  handler_.CountRefused(absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Errors("other/RESOURCE_EXHAUSTED"), 1);
-  EXPECT_EQ(Calls("RouteBatch"), 4);
+  EXPECT_EQ(Calls("Route"), 0);
+  EXPECT_EQ(Calls("RouteBatch"), 0);
+  // It is a call all the same, which tells a router that drains that some still come.
+  EXPECT_EQ(metrics_.Calls(), 1);
 }
 
 TEST_F(TableHandlerTest, WithoutMetricsItAnswersAllTheSame) {
@@ -249,7 +256,7 @@ TEST_F(TableHandlerTest, WithoutMetricsItAnswersAllTheSame) {
   request.set_data_center("nowhere");
   EXPECT_THAT(uncounted.Route(request, {}, response),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
-  uncounted.CountRefused(RoutingMethod::kRoute, {}, absl::StatusCode::kResourceExhausted);
+  uncounted.CountRefused(absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(metrics_.Calls(), 0);
 }
 

@@ -27,6 +27,7 @@ using ::ringshift::testing::StatusIs;
 using ::ringshift::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using Change = TopologyController::Change;
 using Outcome = Change::Outcome;
@@ -103,6 +104,38 @@ TEST_F(TopologyMemoryTest, ADataCenterThatDoesNotFitFailsAndServesOnTheOthersAre
   Write({ams_, fra_});
   ASSERT_THAT(router.topology.Reload(ReloadTrigger::kCall, "me"), IsOk());
   EXPECT_THAT(router.topology.status().last_error, IsOk());
+}
+
+TEST_F(TopologyMemoryTest, ANewDataCenterThatDoesNotFitIsNotSaidToServe) {
+  Write({fra_});
+  Router router(Options(PeakOf(fra_)), store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  Write({large_ams_, fra_});
+  ::testing::internal::CaptureStderr();
+  const auto changes = router.topology.Reload(ReloadTrigger::kCall, "me");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  ASSERT_THAT(changes, IsOk());
+  EXPECT_EQ((*changes)[0].outcome, Outcome::kFailed);
+  EXPECT_EQ(router.Served("ams"), nullptr);
+  EXPECT_EQ((*changes)[0].nodes.before, 0u);
+  EXPECT_EQ((*changes)[0].nodes.after, large_ams_.nodes.size());
+  EXPECT_EQ((*changes)[0].nodes.added, large_ams_.nodes.size());
+  EXPECT_THAT(log, HasSubstr("msg=\"new data center not served\" data_center=ams"));
+  EXPECT_THAT(log, Not(HasSubstr("serves as before")));
+}
+
+TEST_F(TopologyMemoryTest, OfOneThatDoesNotFitTheNodesAreThoseOfTheFile) {
+  Write({ams_});
+  Router router(Options(PeakOf(ams_)), store_);
+  ASSERT_THAT(router.topology.Start(), IsOk());
+  DataCenterSpec smaller = large_ams_;
+  smaller.nodes.pop_back();
+  Write({smaller});
+  const auto changes = router.topology.Reload(ReloadTrigger::kCall, "me");
+  ASSERT_THAT(changes, IsOk());
+  EXPECT_EQ((*changes)[0].outcome, Outcome::kFailed);
+  EXPECT_EQ((*changes)[0].nodes.before, ams_.nodes.size());
+  EXPECT_EQ((*changes)[0].nodes.after, smaller.nodes.size());
 }
 
 TEST_F(TopologyMemoryTest, WhatTheSystemLeavesIsAskedAtEveryReload) {
