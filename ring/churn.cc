@@ -4,28 +4,23 @@
 #include <numeric>
 #include <string>
 
-#include "ring/internal/point_array.h"
 #include "ring/internal/ring_points.h"
 
 namespace ringshift {
 namespace {
 
-using internal::PointArray;
 using internal::RingPoints;
 
 constexpr std::uint64_t kPositions = std::uint64_t{1} << 32;
 
 // The arcs of the eligible nodes, clockwise from position 0: first the one that ends at the first
 // point, at last the rest of the one that wraps around to it.
-template <typename P>
+template <typename Points>
 class ArcWalk {
  public:
   // `nobody` is the owner of everything where no node is eligible.
-  ArcWalk(const PointArray<P>& points, const NodeMask& eligible, NodeIndex nobody)
-      : next_(points.data()),
-        points_end_(points.data() + points.size()),
-        eligible_(eligible),
-        owner_(nobody) {
+  ArcWalk(const Points& points, const NodeMask& eligible, NodeIndex nobody)
+      : next_(points.CursorAtBegin()), eligible_(eligible), owner_(nobody) {
     if (eligible.count() > 0) Next();
     first_owner_ = owner_;
     is_first_tied_ = is_tied_;
@@ -38,25 +33,24 @@ class ArcWalk {
 
   // REQUIRES: end() < 2^32
   void Next() {
-    while (next_ != points_end_ && !eligible_.Contains(next_->node())) ++next_;
-    if (next_ == points_end_) {
+    while (!next_.AtEnd() && !eligible_.Contains(next_.node())) next_.Next();
+    if (next_.AtEnd()) {
       arc_end_ = kPositions;
       owner_ = first_owner_;
       is_tied_ = is_first_tied_;
       return;
     }
-    const std::uint32_t hash = next_->hash();
+    const std::uint32_t hash = next_.hash();
     arc_end_ = std::uint64_t{hash} + 1;
-    owner_ = next_->node();
+    owner_ = next_.node();
     is_tied_ = false;
-    while (++next_ != points_end_ && next_->hash() == hash) {
-      is_tied_ |= next_->node() != owner_ && eligible_.Contains(next_->node());
+    for (next_.Next(); !next_.AtEnd() && next_.hash() == hash; next_.Next()) {
+      is_tied_ |= next_.node() != owner_ && eligible_.Contains(next_.node());
     }
   }
 
  private:
-  const P* next_;
-  const P* const points_end_;
+  typename Points::Cursor next_;
   const NodeMask& eligible_;
   std::uint64_t arc_end_ = kPositions;
   NodeIndex owner_;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "ring/internal/ring_points.h"
+
 namespace ringshift {
 namespace {
 
@@ -26,14 +28,16 @@ Ownership MeasureOwnership(const Ring& ring, const NodeMask& eligible) {
   std::uint64_t owned_up_to = 0;
   NodeIndex first_owner = 0;
   bool any = false;
-  for (std::size_t i = 0; i < ring.point_count(); ++i) {
-    const Ring::Point point = ring.point(i);
-    if (!eligible.Contains(point.node)) continue;
-    if (!any) first_owner = point.node, any = true;
-    const std::uint64_t end = std::uint64_t{point.hash} + 1;
-    ownership.positions[point.node] += end - owned_up_to;
-    owned_up_to = end;
-  }
+  internal::RingPoints::Visit(ring, [&](const auto& points) {
+    for (auto point = points.CursorAtBegin(); !point.AtEnd(); point.Next()) {
+      const NodeIndex node = point.node();
+      if (!eligible.Contains(node)) continue;
+      if (!any) first_owner = node, any = true;
+      const std::uint64_t end = std::uint64_t{point.hash()} + 1;
+      ownership.positions[node] += end - owned_up_to;
+      owned_up_to = end;
+    }
+  });
   ownership.positions[first_owner] += kPositions - owned_up_to;
 
   std::uint64_t weight = 0;

@@ -14,21 +14,23 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ring/internal/point_search.h"
+#include "ring/internal/plain_points.h"
+#include "ring/internal/point_array.h"
 #include "ring/internal/ring_builder.h"
+#include "ring/internal/ring_points.h"
 
 namespace ringshift {
 namespace {
 
 using internal::PackedPoint;
-using internal::PointArray;
-using internal::PointIndex;
+using internal::PlainPoints;
+using internal::RingPoints;
 using internal::WidePoint;
 
 std::uint64_t RingBytes(RingLayout layout, std::uint64_t points) {
-  const std::uint64_t point_bytes =
-      layout == RingLayout::kWide ? sizeof(WidePoint) : sizeof(PackedPoint);
-  return sizeof(Ring) + points * point_bytes + PointIndex::Bytes(points);
+  return sizeof(Ring) + sizeof(RingPoints) +
+         (layout == RingLayout::kWide ? PlainPoints<WidePoint>::Bytes(points)
+                                      : PlainPoints<PackedPoint>::Bytes(points));
 }
 
 // Feeds XXH3 with integers as little-endian bytes, in blocks.
@@ -62,8 +64,8 @@ class ChecksumStream {
   std::size_t used_ = 0;
 };
 
-template <typename P>
-std::uint64_t Checksum(const NodeSet& nodes, const PointArray<P>& points) {
+template <typename Points>
+std::uint64_t Checksum(const NodeSet& nodes, const Points& points) {
   ChecksumStream stream;
   stream.AddWord(nodes.size());
   for (const RingNode& node : nodes.nodes()) {
@@ -71,8 +73,8 @@ std::uint64_t Checksum(const NodeSet& nodes, const PointArray<P>& points) {
     stream.AddWord(node.weight);
   }
   stream.AddWord(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    stream.AddWord(std::uint64_t{points[i].node()} << 32 | points[i].hash());
+  for (auto cursor = points.CursorAtBegin(); !cursor.AtEnd(); cursor.Next()) {
+    stream.AddWord(std::uint64_t{cursor.node()} << 32 | cursor.hash());
   }
   return stream.Finish();
 }
@@ -130,8 +132,11 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
   if (!size.ok()) return size.status();
   const auto build = [&](auto point) {
     auto built = internal::BuildPoints<decltype(point)>(*nodes, parameters, options);
+    using Points = PlainPoints<decltype(point)>;
     return std::shared_ptr<const Ring>(
-        new Ring(std::move(nodes), parameters, std::move(built.points), built.collision_count));
+        new Ring(std::move(nodes), parameters,
+                 std::unique_ptr<const RingPoints>(new RingPoints{Points(std::move(built.points))}),
+                 built.collision_count));
   };
   try {
     return parameters.layout == RingLayout::kWide ? build(WidePoint()) : build(PackedPoint());
@@ -144,72 +149,73 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
   }
 }
 
-Ring::Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters, Points points,
-           std::uint64_t collision_count)
+Ring::Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters,
+           std::unique_ptr<const RingPoints> points, std::uint64_t collision_count)
     : nodes_(std::move(nodes)),
       parameters_(parameters),
       points_(std::move(points)),
-      index_(std::visit([](const auto& p) { return PointIndex(p); }, points_)),
-      point_count_(std::visit([](const auto& p) { return p.size(); }, points_)),
+      point_count_(RingPoints::Visit(*this, [](const auto& p) { return p.size(); })),
       collision_count_(collision_count),
-      checksum_(std::visit([this](const auto& p) { return Checksum(*nodes_, p); }, points_)) {}
+      checksum_(RingPoints::Visit(*this, [this](const auto& p) { return Checksum(*nodes_, p); })) {}
+
+Ring::~Ring() = default;
 
 std::size_t Ring::FindPoint(std::uint32_t position) const {
-  const auto* wide = std::get_if<PointArray<WidePoint>>(&points_);
-  if (wide) return internal::FindFirstPoint(*wide, index_, position);
-  return internal::FindFirstPoint(*std::get_if<PointArray<PackedPoint>>(&points_), index_,
-                                  position);
+  return RingPoints::Visit(*this, [position](const auto& p) { return p.FindFirst(position); });
 }
 
 Ring::Point Ring::point(std::size_t index) const {
-  const auto* wide = std::get_if<PointArray<WidePoint>>(&points_);
-  if (wide) return {(*wide)[index].hash(), (*wide)[index].node()};
-  const PackedPoint& packed = (*std::get_if<PointArray<PackedPoint>>(&points_))[index];
-  return {packed.hash(), packed.node()};
+  return RingPoints::Visit(*this, [index](const auto& p) {
+    return Point{p.hash(index), p.node(index)};
+  });
+}
+
+NodeIndex Ring::OwnerAt(std::uint32_t position) const {
+  return RingPoints::Visit(*this,
+                           [position](const auto& p) { return p.node(p.FindFirst(position)); });
 }
 
 void Ring::OwnersAt(std::span<const std::uint32_t> positions, std::span<NodeIndex> owners) const {
-  std::visit(
-      [&](const auto& points) {
-        internal::FindFirstPoints(points, index_, positions, [&](std::size_t i, std::size_t point) {
-          owners[i] = points[point].node();
-        });
-      },
-      points_);
+  RingPoints::Visit(*this, [&](const auto& p) {
+    p.FindFirsts(positions, [&](std::size_t i, std::size_t point) { owners[i] = p.node(point); });
+  });
 }
 
 void Ring::OwnersAt(std::span<const std::uint32_t> positions, const NodeMask& eligible,
                     std::span<NodeIndex> owners) const {
-  std::visit(
-      [&](const auto& points) {
-        internal::FindFirstPoints(points, index_, positions, [&](std::size_t i, std::size_t point) {
-          while (!eligible.Contains(points[point].node())) {
-            point = point + 1 == points.size() ? 0 : point + 1;
-          }
-          owners[i] = points[point].node();
-        });
-      },
-      points_);
+  RingPoints::Visit(*this, [&](const auto& p) {
+    p.FindFirsts(positions, [&](std::size_t i, std::size_t point) {
+      NodeIndex node = p.node(point);
+      while (!eligible.Contains(node)) {
+        point = point + 1 == p.size() ? 0 : point + 1;
+        node = p.node(point);
+      }
+      owners[i] = node;
+    });
+  });
 }
 
 std::size_t Ring::FindNodes(std::uint32_t position, const NodeMask& eligible,
                             std::span<NodeIndex> out) const {
   constexpr std::size_t kFewNodes = 32;  // so few are searched faster than marked
   const std::size_t wanted = std::min(out.size(), eligible.count());
+  if (wanted == 0) return 0;
   NodeMask met(wanted > kFewNodes ? nodes_->size() : 0);
   std::size_t found = 0;
-  for (std::size_t i = FindPoint(position); found < wanted; i = i + 1 == point_count_ ? 0 : i + 1) {
-    const NodeIndex node = point(i).node;
-    if (!eligible.Contains(node)) continue;
-    if (wanted > kFewNodes) {
-      if (met.Contains(node)) continue;
-      met.Insert(node);
-    } else if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(found), node) !=
-               out.begin() + static_cast<std::ptrdiff_t>(found)) {
-      continue;
+  RingPoints::Visit(*this, [&](const auto& p) {
+    for (std::size_t i = p.FindFirst(position); found < wanted; i = i + 1 == p.size() ? 0 : i + 1) {
+      const NodeIndex node = p.node(i);
+      if (!eligible.Contains(node)) continue;
+      if (wanted > kFewNodes) {
+        if (met.Contains(node)) continue;
+        met.Insert(node);
+      } else if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(found), node) !=
+                 out.begin() + static_cast<std::ptrdiff_t>(found)) {
+        continue;
+      }
+      out[found++] = node;
     }
-    out[found++] = node;
-  }
+  });
   return found;
 }
 

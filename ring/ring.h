@@ -32,12 +32,9 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <variant>
 
 #include "absl/status/statusor.h"
 #include "ring/crc32.h"
-#include "ring/internal/point_array.h"
-#include "ring/internal/point_search.h"
 #include "ring/node_mask.h"
 #include "ring/node_set.h"
 
@@ -96,6 +93,8 @@ struct RingBuildOptions {
 
 class Ring {
  public:
+  ~Ring();
+
   static constexpr std::uint32_t kMaxPointsPerWeight = 1'000'000;
   static constexpr std::uint64_t kMaxPoints = 0xFFFFFFFF;
 
@@ -120,7 +119,7 @@ class Ring {
 
   // The owner of `key` among all nodes.
   NodeIndex Owner(std::string_view key) const { return OwnerAt(Position(key)); }
-  NodeIndex OwnerAt(std::uint32_t position) const { return point(FindPoint(position)).node; }
+  NodeIndex OwnerAt(std::uint32_t position) const;
 
   // OwnerAt for many positions: the searches go on side by side, so that one does not wait for the
   // other's memory. REQUIRES: owners.size() == positions.size()
@@ -169,16 +168,12 @@ class Ring {
  private:
   friend struct internal::RingPoints;
 
-  using Points = std::variant<internal::PointArray<internal::WidePoint>,
-                              internal::PointArray<internal::PackedPoint>>;
-
-  Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters, Points points,
-       std::uint64_t collision_count);
+  Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters,
+       std::unique_ptr<const internal::RingPoints> points, std::uint64_t collision_count);
 
   const std::shared_ptr<const NodeSet> nodes_;
   const RingParameters parameters_;
-  const Points points_;
-  const internal::PointIndex index_;
+  const std::unique_ptr<const internal::RingPoints> points_;
   const std::size_t point_count_;
   const std::uint64_t collision_count_;
   const std::uint64_t checksum_;

@@ -1,20 +1,25 @@
-// The points of a ring in the layout that they have, for passes over all of them: Ring::point asks
-// for the layout at every point.
+// The points of a ring in the layout that they have. The rest of the program sees only Ring, so
+// that a layout can change without it.
 #ifndef RINGSHIFT_RING_INTERNAL_RING_POINTS_H_
 #define RINGSHIFT_RING_INTERNAL_RING_POINTS_H_
 
 #include <utility>
 #include <variant>
 
+#include "ring/internal/plain_points.h"
+#include "ring/internal/point_array.h"
 #include "ring/ring.h"
 
 namespace ringshift::internal {
 
 struct RingPoints {
-  // Calls `visitor` with the ring's PointArray and returns what it returns.
+  std::variant<PlainPoints<WidePoint>, PlainPoints<PackedPoint>> layout;
+
+  // Calls `visitor` with the points of `ring` in their layout, and returns what it returns: asking
+  // for the layout once, where Ring::point asks at every point.
   template <typename Visitor>
   static decltype(auto) Visit(const Ring& ring, Visitor&& visitor) {
-    return std::visit(std::forward<Visitor>(visitor), ring.points_);
+    return std::visit(std::forward<Visitor>(visitor), ring.points_->layout);
   }
 };
 

@@ -253,8 +253,9 @@ TEST(RingTest, SizeIsExactAndKnownBeforeBuilding) {
     EXPECT_EQ(ring->point_count(), size.points);
     EXPECT_EQ(ring->memory_bytes(), size.bytes);
     constexpr std::uint64_t kIndexBytes = 17 * 4;  // sixteen parts of 21 points, and an end
-    EXPECT_EQ(size.bytes - sizeof(Ring) - kIndexBytes,
-              size.points * (layout == RingLayout::kWide ? 8 : 6));
+    const std::uint64_t point_bytes = size.points * (layout == RingLayout::kWide ? 8 : 6);
+    EXPECT_GT(size.bytes, point_bytes + kIndexBytes);
+    EXPECT_LT(size.bytes, point_bytes + kIndexBytes + 512);  // what is there without a point
   }
 }
 
