@@ -1,83 +1,44 @@
 #include "ring/ring.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <new>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ring/internal/dense_points.h"
 #include "ring/internal/plain_points.h"
 #include "ring/internal/point_array.h"
+#include "ring/internal/point_chains.h"
 #include "ring/internal/ring_builder.h"
 #include "ring/internal/ring_points.h"
 
 namespace ringshift {
 namespace {
 
+using internal::DenseShape;
 using internal::PackedPoint;
 using internal::PlainPoints;
+using internal::PointChains;
 using internal::RingPoints;
 using internal::WidePoint;
 
-std::uint64_t RingBytes(RingLayout layout, std::uint64_t points) {
-  return sizeof(Ring) + sizeof(RingPoints) +
-         (layout == RingLayout::kWide ? PlainPoints<WidePoint>::Bytes(points)
-                                      : PlainPoints<PackedPoint>::Bytes(points));
+// What the points hold on the heap.
+std::uint64_t PointBytes(RingLayout layout, std::size_t nodes, std::uint64_t points) {
+  switch (layout) {
+    case RingLayout::kWide:
+      return PlainPoints<WidePoint>::Bytes(points);
+    case RingLayout::kPacked:
+      return PlainPoints<PackedPoint>::Bytes(points);
+    case RingLayout::kDense:
+      return DenseShape(points, nodes).bytes();
+  }
+  return 0;
 }
 
-// Feeds XXH3 with integers as little-endian bytes, in blocks.
-class ChecksumStream {
- public:
-  ChecksumStream() { XXH3_64bits_reset(&state_); }
-
-  void Add(std::string_view bytes) {
-    AddWord(bytes.size());
-    Flush();
-    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
-  }
-  void AddWord(std::uint64_t word) {
-    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    words_[used_++] = word;
-    if (used_ == words_.size()) Flush();
-  }
-  std::uint64_t Finish() {
-    Flush();
-    return XXH3_64bits_digest(&state_);
-  }
-
- private:
-  void Flush() {
-    XXH3_64bits_update(&state_, words_.data(), used_ * sizeof(std::uint64_t));
-    used_ = 0;
-  }
-
-  XXH3_state_t state_;
-  std::array<std::uint64_t, 1024> words_;
-  std::size_t used_ = 0;
-};
-
-template <typename Points>
-std::uint64_t Checksum(const NodeSet& nodes, const Points& points) {
-  ChecksumStream stream;
-  stream.AddWord(nodes.size());
-  for (const RingNode& node : nodes.nodes()) {
-    stream.Add(node.identity.bytes());
-    stream.AddWord(node.weight);
-  }
-  stream.AddWord(points.size());
-  for (auto cursor = points.CursorAtBegin(); !cursor.AtEnd(); cursor.Next()) {
-    stream.AddWord(std::uint64_t{cursor.node()} << 32 | cursor.hash());
-  }
-  return stream.Finish();
-}
+constexpr std::uint64_t kFixedBytes = sizeof(Ring) + sizeof(RingPoints);
 
 }  // namespace
 
@@ -90,12 +51,20 @@ std::string_view RingAlgorithm(RingVersion version) {
 }
 
 std::string_view RingLayoutName(RingLayout layout) {
-  return layout == RingLayout::kWide ? "wide" : "packed";
+  switch (layout) {
+    case RingLayout::kWide:
+      return "wide";
+    case RingLayout::kPacked:
+      return "packed";
+    case RingLayout::kDense:
+      return "dense";
+  }
+  return "unknown";
 }
 
 RingParameters DefaultRingParameters(RingVersion version) {
   return version == RingVersion::kV1 ? RingParameters{version, 160, RingLayout::kWide}
-                                     : RingParameters{version, 16, RingLayout::kPacked};
+                                     : RingParameters{version, 16, RingLayout::kDense};
 }
 
 absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameters& parameters) {
@@ -113,8 +82,10 @@ absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameter
     size.points += points;
     if (points > most_points) most_points = points, largest = &node;
   }
-  size.bytes = RingBytes(parameters.layout, size.points);
-  size.scratch_bytes = internal::ScratchBytes(nodes.size(), size.points);
+  size.bytes = kFixedBytes + PointBytes(parameters.layout, nodes.size(), size.points);
+  size.scratch_bytes = parameters.layout == RingLayout::kDense
+                           ? internal::DenseScratchBytes(nodes.size(), size.points)
+                           : internal::PlainScratchBytes(nodes.size(), size.points);
   if (size.points > kMaxPoints) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a ring of ", size.points, " points (", size.bytes, " bytes) is above the limit of ",
@@ -130,16 +101,25 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
                                                         const RingBuildOptions& options) {
   const absl::StatusOr<RingSize> size = Measure(*nodes, parameters);
   if (!size.ok()) return size.status();
-  const auto build = [&](auto point) {
-    auto built = internal::BuildPoints<decltype(point)>(*nodes, parameters, options);
-    using Points = PlainPoints<decltype(point)>;
-    return std::shared_ptr<const Ring>(
-        new Ring(std::move(nodes), parameters,
-                 std::unique_ptr<const RingPoints>(new RingPoints{Points(std::move(built.points))}),
-                 built.collision_count));
+  const auto make_ring = [&](auto built) {
+    std::unique_ptr<const RingPoints> points(new RingPoints{std::move(built.points)});
+    return std::shared_ptr<const Ring>(new Ring(std::move(nodes), parameters, std::move(points),
+                                                built.collision_count, built.checksum));
   };
   try {
-    return parameters.layout == RingLayout::kWide ? build(WidePoint()) : build(PackedPoint());
+    const PointChains chains(*nodes, parameters.points_per_weight, nullptr);
+    switch (parameters.layout) {
+      case RingLayout::kWide:
+        return make_ring(
+            internal::BuildPlain<WidePoint>(*nodes, chains, parameters.version, options));
+      case RingLayout::kPacked:
+        return make_ring(
+            internal::BuildPlain<PackedPoint>(*nodes, chains, parameters.version, options));
+      case RingLayout::kDense:
+        return make_ring(internal::BuildDense(*nodes, chains, parameters.version, options));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("no layout ", static_cast<int>(parameters.layout)));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory for a ring of ", size->points,
                                                      " points (", size->bytes, " bytes)"));
@@ -150,13 +130,14 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
 }
 
 Ring::Ring(std::shared_ptr<const NodeSet> nodes, const RingParameters& parameters,
-           std::unique_ptr<const RingPoints> points, std::uint64_t collision_count)
+           std::unique_ptr<const RingPoints> points, std::uint64_t collision_count,
+           std::uint64_t checksum)
     : nodes_(std::move(nodes)),
       parameters_(parameters),
       points_(std::move(points)),
       point_count_(RingPoints::Visit(*this, [](const auto& p) { return p.size(); })),
       collision_count_(collision_count),
-      checksum_(RingPoints::Visit(*this, [this](const auto& p) { return Checksum(*nodes_, p); })) {}
+      checksum_(checksum) {}
 
 Ring::~Ring() = default;
 
@@ -219,6 +200,8 @@ std::size_t Ring::FindNodes(std::uint32_t position, const NodeMask& eligible,
   return found;
 }
 
-std::uint64_t Ring::memory_bytes() const { return RingBytes(parameters_.layout, point_count_); }
+std::uint64_t Ring::memory_bytes() const {
+  return kFixedBytes + RingPoints::Visit(*this, [](const auto& p) { return p.bytes(); });
+}
 
 }  // namespace ringshift

@@ -191,18 +191,14 @@ class Loader {
 
   absl::Status ReadLayout(const YamlNode& node, RingLayout& layout) {
     if (node.kind == YamlNode::Kind::kText) {
-      for (const RingLayout known : {RingLayout::kWide, RingLayout::kPacked}) {
+      for (const RingLayout known : kRingLayouts) {
         if (node.text == RingLayoutName(known)) {
           layout = known;
           return absl::OkStatus();
         }
       }
-      if (node.text == "dense") {
-        return reader_.Error(node.place, "layout: dense does not exist in this version yet",
-                             "wide or packed");
-      }
     }
-    return reader_.Unexpected(node, "layout", "wide or packed");
+    return reader_.Unexpected(node, "layout", "wide, packed or dense");
   }
 
   absl::Status ReadNodes(const YamlNode& list, PlacedDataCenter& placed) {

@@ -19,6 +19,8 @@ v1::RingLayout ToProto(RingLayout layout) {
       return v1::RING_LAYOUT_WIDE;
     case RingLayout::kPacked:
       return v1::RING_LAYOUT_PACKED;
+    case RingLayout::kDense:
+      return v1::RING_LAYOUT_DENSE;
   }
   return v1::RING_LAYOUT_UNSPECIFIED;
 }

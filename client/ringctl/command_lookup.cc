@@ -36,8 +36,9 @@ ExitCode Lookup(const LookupOptions& options) {
   if (!data_center.ok()) return FailOffline(data_center.status());
   std::optional<RingParameters> parameters = ParametersOf(data_center->spec, options.source.ring);
   if (!parameters) return FailNoV1(options.source.data_center);
-  if (options.layout == "wide") parameters->layout = RingLayout::kWide;
-  if (options.layout == "packed") parameters->layout = RingLayout::kPacked;
+  for (const RingLayout layout : kRingLayouts) {
+    if (options.layout == RingLayoutName(layout)) parameters->layout = layout;
+  }
   const absl::StatusOr<NodeMask> eligible =
       MakePoolMask(data_center->spec, *data_center->nodes, options.pool);
   if (!eligible.ok()) return FailOffline(eligible.status());
@@ -78,8 +79,8 @@ void AddLookupCommand(CLI::App& ringctl, ExitCode& result) {
   command
       ->add_option("--layout", options->layout,
                    "How the points lie in memory; never changes an owner (default: the topology's)")
-      ->type_name("wide|packed")
-      ->check(CheckOneOf({"wide", "packed"}));
+      ->type_name("wide|packed|dense")
+      ->check(CheckOneOf({"wide", "packed", "dense"}));
   command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
       ->type_name("NAME");
   command

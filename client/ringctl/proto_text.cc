@@ -41,6 +41,8 @@ std::string_view RingLayoutText(v1::RingLayout layout) {
       return "wide";
     case v1::RING_LAYOUT_PACKED:
       return "packed";
+    case v1::RING_LAYOUT_DENSE:
+      return "dense";
     default:
       return "unknown";
   }

@@ -1,38 +1,49 @@
-// Generates the points of a ring and sorts them in place, on several threads.
+// Generates the points of a ring and sorts them, on several threads.
 //
-// Points are cheap to generate, so they are generated twice: once to count how many fall into each
-// range of the hash space, once to place them there. Each range is then sorted by itself. So the
-// only large memory is the finished array.
+// Points are cheap to generate, so they are generated several times: once to count how many fall
+// into each range of the hash space, then to place them there. Each range is sorted by itself. So
+// there is never much more memory than the finished ring's: see the builders.
 #ifndef RINGSHIFT_RING_INTERNAL_RING_BUILDER_H_
 #define RINGSHIFT_RING_INTERNAL_RING_BUILDER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "ring/internal/dense_points.h"
+#include "ring/internal/plain_points.h"
 #include "ring/internal/point_array.h"
+#include "ring/internal/point_chains.h"
 #include "ring/node_set.h"
 #include "ring/ring.h"
 
 namespace ringshift::internal {
 
-// How many different points a node has.
-std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weight);
-
-// An upper bound on what BuildPoints, with a thread for each core, allocates beside the points of a
-// ring of `points` points of `nodes` nodes, in bytes.
-std::uint64_t ScratchBytes(std::size_t nodes, std::uint64_t points);
-
-template <typename P>
-struct BuiltPoints {
-  PointArray<P> points;           // by hash, then by the version's tie rule
+template <typename Points>
+struct BuiltRing {
+  Points points;
   std::uint64_t collision_count;  // hashes on which several nodes have a point
+  std::uint64_t checksum;
 };
 
-// P is WidePoint or PackedPoint. REQUIRES: parameters that Ring::Measure accepts.
-// Throws std::bad_alloc or std::system_error where memory or threads cannot be had.
+// Upper bounds on what the builders, with a thread for each core, allocate beside a ring of
+// `points` points of `nodes` nodes, in bytes.
+std::uint64_t PlainScratchBytes(std::size_t nodes, std::uint64_t points);
+std::uint64_t DenseScratchBytes(std::size_t nodes, std::uint64_t points);
+
+// The builders of the layouts. REQUIRES: chains of `nodes`, of 1 to 2^32 - 1 points.
+// Throw std::bad_alloc or std::system_error where memory or threads cannot be had.
+
+// P is WidePoint or PackedPoint. Points are placed where they are to be, and sorted there.
 template <typename P>
-BuiltPoints<P> BuildPoints(const NodeSet& nodes, const RingParameters& parameters,
-                           const RingBuildOptions& options);
+BuiltRing<PlainPoints<P>> BuildPlain(const NodeSet& nodes, const PointChains& chains,
+                                     RingVersion version, const RingBuildOptions& options);
+
+// A point that is to be sorted is larger than a dense one. So the hash space is built in rounds,
+// two for a large ring, each as much of it as fits into the part of the ring that is still to be
+// written and some scratch memory.
+BuiltRing<DensePoints> BuildDense(const NodeSet& nodes, const PointChains& chains,
+                                  RingVersion version, const RingBuildOptions& options);
 
 }  // namespace ringshift::internal
 

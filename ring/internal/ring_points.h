@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "ring/internal/dense_points.h"
 #include "ring/internal/plain_points.h"
 #include "ring/internal/point_array.h"
 #include "ring/ring.h"
@@ -13,7 +14,7 @@
 namespace ringshift::internal {
 
 struct RingPoints {
-  std::variant<PlainPoints<WidePoint>, PlainPoints<PackedPoint>> layout;
+  std::variant<PlainPoints<WidePoint>, PlainPoints<PackedPoint>, DensePoints> layout;
 
   // Calls `visitor` with the points of `ring` in their layout, and returns what it returns: asking
   // for the layout once, where Ring::point asks at every point.

@@ -21,8 +21,6 @@ using ::ringshift::testing::GoldenRows;
 using ::ringshift::testing::Parameters;
 using ::ringshift::testing::TestNode;
 
-constexpr RingLayout kLayouts[] = {RingLayout::kWide, RingLayout::kPacked};
-
 std::vector<TestNode> Fleet(int number) {
   std::vector<TestNode> nodes;
   if (number == 1) {
@@ -49,7 +47,7 @@ RingParameters GoldenParameters(const std::string& version, RingLayout layout) {
 // Checks the three owners of every row; returns how many rows there were.
 std::size_t CheckOwners(int fleet, const std::string& file) {
   const auto rows = GoldenRows(file);
-  for (const RingLayout layout : kLayouts) {
+  for (const RingLayout layout : kRingLayouts) {
     for (const std::string version : {"v1", "v2_16", "v2_40"}) {
       const auto ring = BuildRing(Fleet(fleet), GoldenParameters(version, layout));
       for (const auto& row : rows) {
@@ -84,7 +82,7 @@ TEST(GoldenTest, EveryPointOfTheRecordedRingsIsThere) {
   const auto rows = GoldenRows("rings.csv");
   EXPECT_EQ(rows.size(), 9u);
   for (const auto& row : rows) {
-    for (const RingLayout layout : kLayouts) {
+    for (const RingLayout layout : kRingLayouts) {
       const auto ring =
           BuildRing(Fleet(std::stoi(row.at("state"))), GoldenParameters(row.at("version"), layout));
       EXPECT_EQ(ring->point_count(), std::stoull(row.at("points_before_dedup")));
@@ -115,7 +113,7 @@ TEST(GoldenTest, EveryTieOfAV2RingGoesToTheRecordedNode) {
     nodes.push_back({row.at("address"), static_cast<std::uint32_t>(std::stoul(row.at("weight")))});
   }
   const auto rows = GoldenRows("ties.csv");
-  for (const RingLayout layout : kLayouts) {
+  for (const RingLayout layout : kRingLayouts) {
     const auto ring = BuildRing(nodes, Parameters(RingVersion::kV2, 160, layout));
     EXPECT_EQ(ring->collision_count(), rows.size());
     for (const auto& row : rows) {

@@ -69,7 +69,7 @@ TEST_F(TopologyTest, DataCentersAreListedByNameWithTheirFacts) {
   EXPECT_EQ(ams.rings(0).points(), 16'000);
   EXPECT_GE(ams.rings(0).memory_bytes(), 8 * 16'000);
   EXPECT_EQ(ams.rings(1).ring_version(), v1::RING_VERSION_V2);
-  EXPECT_EQ(ams.rings(1).layout(), v1::RING_LAYOUT_PACKED);
+  EXPECT_EQ(ams.rings(1).layout(), v1::RING_LAYOUT_DENSE);
   EXPECT_EQ(ams.rings(1).points(), 1600);
   EXPECT_EQ(ams.rings(1).points_per_weight(), 16);
   EXPECT_GT(ams.rings(1).cv(), ams.rings(0).cv());

@@ -202,7 +202,6 @@ void ExpectChurnOfReference(std::uint32_t seed, std::uint32_t hash_mask) {
     return low + static_cast<std::uint32_t>(random()) % (high - low + 1);
   };
   const RingVersion versions[] = {RingVersion::kV1, RingVersion::kV2};
-  const RingLayout layouts[] = {RingLayout::kWide, RingLayout::kPacked};
   const auto make_nodes = [&] {
     std::vector<RingNode> nodes;
     for (std::uint32_t i = 1; i <= 9; ++i) {
@@ -217,7 +216,8 @@ void ExpectChurnOfReference(std::uint32_t seed, std::uint32_t hash_mask) {
   const bool is_same_rule = pick(0, 1) == 0;
   const auto make_ring = [&](const std::shared_ptr<const NodeSet>& nodes) {
     const RingParameters parameters = {is_same_rule ? RingVersion::kV1 : versions[pick(0, 1)],
-                                       is_same_rule ? points : pick(1, 8), layouts[pick(0, 1)]};
+                                       is_same_rule ? points : pick(1, 8),
+                                       kRingLayouts[pick(0, 2)]};
     return Ring::Build(nodes, parameters, {.threads = 1, .hash_mask_for_test = hash_mask}).value();
   };
   const auto make_mask = [&](const NodeSet& nodes) {

@@ -50,7 +50,7 @@ struct RandomTopology {
     }
     parameters.version = Pick(0, 1) ? RingVersion::kV1 : RingVersion::kV2;
     parameters.points_per_weight = static_cast<std::uint32_t>(Pick(1, 40));
-    parameters.layout = Pick(0, 1) ? RingLayout::kWide : RingLayout::kPacked;
+    parameters.layout = kRingLayouts[Pick(0, 2)];
     options.threads = static_cast<std::size_t>(Pick(1, 3));
     options.hash_mask_for_test = hash_mask;
   }

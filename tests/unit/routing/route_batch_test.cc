@@ -75,7 +75,7 @@ TEST(RouteBatchTest, RandomTopologiesAndSharesAnswerAsRouteDoes) {
     }
     spec.nodes[random() % spec.nodes.size()].features = {"f", "o"};
     spec.pools = {{"some", {"f"}}, {"one", {"o"}}};
-    const auto layout = [&] { return random() % 2 == 0 ? RingLayout::kWide : RingLayout::kPacked; };
+    const auto layout = [&] { return kRingLayouts[random() % 3]; };
     spec.v1->layout = layout();
     spec.v1->points_per_weight = 1 + static_cast<std::uint32_t>(random() % 50);
     spec.v2.layout = layout();

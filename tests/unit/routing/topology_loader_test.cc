@@ -112,7 +112,7 @@ data_centers:
 TEST(ParseTopologyTest, WhatIsLeftOutHasItsDefault) {
   ASSERT_OK_AND_ASSIGN(const LoadedTopology loaded,
                        ParseTopology(Ams(R"({name: a, address: "10.0.0.1:443"})",
-                                         "  rings: {v1: {layout: packed}}\n"),
+                                         "  rings: {v1: {layout: dense}}\n"),
                                      "t.yaml"));
   const DataCenterSpec& ams = loaded.topology.data_centers.at(0);
   EXPECT_EQ(ams.tier, "");
@@ -121,7 +121,7 @@ TEST(ParseTopologyTest, WhatIsLeftOutHasItsDefault) {
   EXPECT_THAT(ams.nodes[0].features, IsEmpty());
   EXPECT_EQ(ams.nodes[0].zone, "");
   EXPECT_THAT(ams.pools, IsEmpty());
-  EXPECT_EQ(ams.v1, (RingParameters{RingVersion::kV1, 160, RingLayout::kPacked}));
+  EXPECT_EQ(ams.v1, (RingParameters{RingVersion::kV1, 160, RingLayout::kDense}));
   EXPECT_EQ(ams.v2, DefaultRingParameters(RingVersion::kV2));
 }
 
@@ -372,11 +372,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"PointsOf2To32", Ams(kNode, "  rings: {v2: {points_per_weight: @4294967296}}\n"),
                 "points_per_weight: found \"4294967296\"", kPoints},
         Refusal{"UnknownLayout", Ams(kNode, "  rings: {v2: {layout: @narrow}}\n"),
-                "layout: found \"narrow\"", "; expected wide or packed"},
+                "layout: found \"narrow\"", "; expected wide, packed or dense"},
         Refusal{"LayoutIsNull", Ams(kNode, "  rings: {v2: {@layout: }}\n"), "layout: found nothing",
-                "; expected wide or packed"},
-        Refusal{"DenseLayout", Ams(kNode, "  rings: {v2: {layout: @dense}}\n"),
-                "layout: dense does not exist in this version yet", "; expected wide or packed"}),
+                "; expected wide, packed or dense"}),
     RefusalName);
 
 INSTANTIATE_TEST_SUITE_P(

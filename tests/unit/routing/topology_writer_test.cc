@@ -61,7 +61,7 @@ TEST(TopologyWriterTest, WritesEverythingInTheOrderOfTheTopology) {
       - {name: "both", required_features: ["ssd", "fedramp"]}
     rings:
       v1: {points_per_weight: 160, layout: wide}
-      v2: {points_per_weight: 16, layout: packed}
+      v2: {points_per_weight: 16, layout: dense}
   - name: "sin"
     identity_style: nginx
     nodes:
@@ -155,11 +155,9 @@ TEST(TopologyWriterTest, RandomTopologiesAreReadBack) {
       if (pick(0, 3) == 0) {
         spec.v1.reset();
       } else {
-        spec.v1 = {RingVersion::kV1, pick(1, 1000),
-                   pick(0, 1) ? RingLayout::kWide : RingLayout::kPacked};
+        spec.v1 = {RingVersion::kV1, pick(1, 1000), kRingLayouts[pick(0, 2)]};
       }
-      spec.v2 = {RingVersion::kV2, pick(1, 1000),
-                 pick(0, 1) ? RingLayout::kWide : RingLayout::kPacked};
+      spec.v2 = {RingVersion::kV2, pick(1, 1000), kRingLayouts[pick(0, 2)]};
       topology.data_centers.push_back(spec);
     }
     ExpectReadBack(topology);
