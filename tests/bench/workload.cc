@@ -36,6 +36,7 @@ DataCenterSpec MakeSpec(const BenchCase& bench_case) {
   }
   if (bench_case.has_v1) spec.v1 = DefaultRingParameters(RingVersion::kV1);
   spec.v2 = DefaultRingParameters(RingVersion::kV2);
+  spec.v2.layout = RingLayout::kPacked;
   return spec;
 }
 

@@ -19,7 +19,7 @@ namespace ringshift::bench {
 
 inline constexpr std::string_view kDataCenter = "bench";
 
-// A data center to measure with: default rings, nodes alike.
+// A data center to measure with: nodes alike, default points, v1 wide and v2 packed.
 struct BenchCase {
   std::string_view name;  // as the names of figures have it
   std::size_t nodes = 0;
