@@ -67,7 +67,8 @@ RingParameters DefaultRingParameters(RingVersion version) {
                                      : RingParameters{version, 16, RingLayout::kDense};
 }
 
-absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameters& parameters) {
+absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameters& parameters,
+                                       const NodeMask* members) {
   if (parameters.points_per_weight < 1 || parameters.points_per_weight > kMaxPointsPerWeight) {
     return absl::InvalidArgumentError(absl::StrCat("points_per_weight ",
                                                    parameters.points_per_weight, " is not in [1, ",
@@ -77,7 +78,9 @@ absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameter
   RingSize size;
   std::uint64_t most_points = 0;
   const RingNode* largest = nullptr;
-  for (const RingNode& node : nodes.nodes()) {
+  for (NodeIndex index = 0; index < nodes.size(); ++index) {
+    if (members != nullptr && !members->Contains(index)) continue;
+    const RingNode& node = nodes[index];
     const std::uint64_t points = internal::NodePointCount(node, parameters.points_per_weight);
     size.points += points;
     if (points > most_points) most_points = points, largest = &node;
@@ -99,7 +102,7 @@ absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameter
 absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const NodeSet> nodes,
                                                         const RingParameters& parameters,
                                                         const RingBuildOptions& options) {
-  const absl::StatusOr<RingSize> size = Measure(*nodes, parameters);
+  const absl::StatusOr<RingSize> size = Measure(*nodes, parameters, options.members);
   if (!size.ok()) return size.status();
   const auto make_ring = [&](auto built) {
     std::unique_ptr<const RingPoints> points(new RingPoints{std::move(built.points)});
@@ -107,7 +110,7 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
                                                 built.collision_count, built.checksum));
   };
   try {
-    const PointChains chains(*nodes, parameters.points_per_weight, nullptr);
+    const PointChains chains(*nodes, parameters.points_per_weight, options.members);
     switch (parameters.layout) {
       case RingLayout::kWide:
         return make_ring(

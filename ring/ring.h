@@ -99,6 +99,9 @@ struct RingBuildOptions {
   // points, which take a fraction of a second.
   std::function<void(double)> progress = nullptr;
   static constexpr std::uint64_t kProgressPoints = 1 << 24;
+  // If not null, only these nodes have points; every node keeps its index. Not empty, and
+  // what is eligible on the ring must be among them.
+  const NodeMask* members = nullptr;
   // Clears bits of every point's hash where it is placed, so that a test sees ties everywhere.
   std::uint32_t hash_mask_for_test = 0xFFFFFFFF;
 };
@@ -110,11 +113,14 @@ class Ring {
   static constexpr std::uint32_t kMaxPointsPerWeight = 1'000'000;
   static constexpr std::uint64_t kMaxPoints = 0xFFFFFFFF;
 
-  // The points and bytes of the ring that Build would make. Cost: linear in the nodes.
+  // The points and bytes of the ring that Build would make, with points of `members` alone if that
+  // is not null. The bytes of a dense ring are those of an even one: where hashes are crowded, it
+  // takes up to half a byte a point more. Cost: linear in the nodes.
   //
   // INVALID_ARGUMENT  points_per_weight out of range, or more than kMaxPoints points; the message
   //                   has the points, the bytes, the limit and the node with the most points.
-  static absl::StatusOr<RingSize> Measure(const NodeSet& nodes, const RingParameters& parameters);
+  static absl::StatusOr<RingSize> Measure(const NodeSet& nodes, const RingParameters& parameters,
+                                          const NodeMask* members = nullptr);
 
   // Builds the ring of `nodes`. Refuses what Measure refuses, before it allocates.
   // RESOURCE_EXHAUSTED if the memory cannot be had; the message has the bytes.

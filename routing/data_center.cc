@@ -30,7 +30,7 @@ absl::StatusOr<DataCenter::BuiltRing> BuildRing(std::shared_ptr<const NodeSet> n
   const std::chrono::duration<double> build_time = std::chrono::steady_clock::now() - start;
   if (!ring.ok()) return WithRing(parameters.version, ring.status());
   Ownership ownership = MeasureOwnership(**ring);
-  return DataCenter::BuiltRing{*std::move(ring), std::move(ownership), build_time};
+  return DataCenter::BuiltRing{*std::move(ring), std::move(ownership), build_time, {}};
 }
 
 bool HaveEqualPoints(const NodeSet& a, const NodeSet& b) {
@@ -49,6 +49,30 @@ const DataCenter::BuiltRing* FindEqualRing(const DataCenter* previous, const Nod
   const bool is_equal = ring != nullptr && ring->ring->parameters() == parameters &&
                         HaveEqualPoints(previous->node_set(), nodes);
   return is_equal ? ring : nullptr;
+}
+
+absl::StatusOr<std::vector<DataCenter::Pool>> MakePools(const DataCenterSpec& spec,
+                                                        const NodeSet& nodes) {
+  std::vector<DataCenter::Pool> pools = {{std::string(kDefaultPool), NodeMask::All(nodes.size())}};
+  for (const PoolSpec& pool : spec.pools) {
+    absl::StatusOr<NodeMask> mask = MakePoolMask(spec, nodes, pool.name);
+    if (!mask.ok()) return mask.status();
+    pools.push_back({pool.name, *std::move(mask)});
+  }
+  return pools;
+}
+
+std::vector<const NodeMask*> MasksOf(const std::vector<DataCenter::Pool>& pools) {
+  std::vector<const NodeMask*> masks;
+  for (const DataCenter::Pool& pool : pools) masks.push_back(&pool.nodes);
+  return masks;
+}
+
+// Whether rings of `previous` (may be null) serve these pools as they are.
+bool HasPools(const DataCenter* previous, const std::vector<DataCenter::Pool>& pools) {
+  return previous != nullptr &&
+         std::equal(previous->pools().begin(), previous->pools().end(), pools.begin(), pools.end(),
+                    [](const auto& a, const auto& b) { return a.nodes == b.nodes; });
 }
 
 // The layout is left out: it never changes an owner.
@@ -91,17 +115,21 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
     built->nodes_.push_back({node.name, specs.at(node.name)->address});
   }
 
-  built->pools_.push_back({std::string(kDefaultPool), NodeMask::All(built->node_set_->size())});
-  for (const PoolSpec& pool : spec.pools) {
-    absl::StatusOr<NodeMask> mask = MakePoolMask(spec, *built->node_set_, pool.name);
-    if (!mask.ok()) return WithDataCenter(spec, mask.status());
-    built->pools_.push_back({pool.name, *std::move(mask)});
-  }
+  absl::StatusOr<std::vector<Pool>> pools = MakePools(spec, *built->node_set_);
+  if (!pools.ok()) return WithDataCenter(spec, pools.status());
+  built->pools_ = *std::move(pools);
 
   const auto take_or_build = [&](const RingParameters& parameters) -> absl::StatusOr<BuiltRing> {
     const BuiltRing* const equal = FindEqualRing(previous, *built->node_set_, parameters);
-    if (equal != nullptr) return *equal;
-    return BuildRing(built->node_set_, parameters);
+    if (equal != nullptr && HasPools(previous, built->pools_)) return *equal;
+    absl::StatusOr<BuiltRing> ring =
+        equal != nullptr ? *equal : BuildRing(built->node_set_, parameters);
+    if (!ring.ok()) return ring;
+    absl::StatusOr<std::vector<PoolRing>> pool_rings =
+        BuildPoolRings(built->node_set_, *ring->ring, MasksOf(built->pools_));
+    if (!pool_rings.ok()) return WithRing(parameters.version, pool_rings.status());
+    ring->pools = *std::move(pool_rings);
+    return ring;
   };
   if (spec.v1) {
     absl::StatusOr<BuiltRing> v1 = take_or_build(*spec.v1);
@@ -130,13 +158,23 @@ absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
                                                      const DataCenter* previous) {
   const absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(spec);
   if (!nodes.ok()) return WithDataCenter(spec, nodes.status());
+  const absl::StatusOr<std::vector<Pool>> pools = MakePools(spec, **nodes);
+  if (!pools.ok()) return WithDataCenter(spec, pools.status());
   BuildMemory memory;
   const auto add = [&](const RingParameters& parameters) {
     const absl::StatusOr<RingSize> size = Ring::Measure(**nodes, parameters);
     if (!size.ok()) return WithDataCenter(spec, WithRing(parameters.version, size.status()));
-    if (FindEqualRing(previous, **nodes, parameters) != nullptr) return absl::OkStatus();
-    memory.ring_bytes += size->bytes;
-    memory.peak_bytes = std::max(memory.peak_bytes, memory.ring_bytes + size->scratch_bytes);
+    const bool is_kept = FindEqualRing(previous, **nodes, parameters) != nullptr;
+    if (is_kept && HasPools(previous, *pools)) return absl::OkStatus();
+    if (!is_kept) {
+      memory.ring_bytes += size->bytes;
+      memory.peak_bytes = std::max(memory.peak_bytes, memory.ring_bytes + size->scratch_bytes);
+    }
+    const absl::StatusOr<std::uint64_t> pool_rings =
+        MeasurePoolRings(**nodes, parameters, MasksOf(*pools));
+    if (!pool_rings.ok()) return WithDataCenter(spec, pool_rings.status());
+    memory.ring_bytes += *pool_rings;
+    memory.peak_bytes = std::max(memory.peak_bytes, memory.ring_bytes);
     return absl::OkStatus();
   };
   if (spec.v1) {
@@ -144,6 +182,14 @@ absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
   }
   if (absl::Status added = add(spec.v2); !added.ok()) return added;
   return memory;
+}
+
+std::uint64_t DataCenter::BuiltRing::memory_bytes() const {
+  std::uint64_t bytes = ring->memory_bytes();
+  for (const PoolRing& pool : pools) {
+    if (pool.own != nullptr) bytes += pool.own->memory_bytes();
+  }
+  return bytes;
 }
 
 std::optional<std::size_t> DataCenter::FindPool(std::string_view name) const {

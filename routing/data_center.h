@@ -18,6 +18,7 @@
 #include "ring/node_mask.h"
 #include "ring/node_set.h"
 #include "ring/ownership.h"
+#include "ring/pool_rings.h"
 #include "ring/ring.h"
 #include "routing/topology.h"
 
@@ -25,7 +26,8 @@ namespace ringshift {
 
 // What DataCenter::Build takes, known before anything is allocated.
 struct BuildMemory {
-  std::uint64_t ring_bytes = 0;  // of the rings that it builds
+  // Of the rings that it builds, those of sparse pools among them: what these may take at the most.
+  std::uint64_t ring_bytes = 0;
   // At the most at a time: those rings and the scratch memory of Ring::Build. At least ring_bytes,
   // and 0 where no ring is built. Nodes and their names, some hundred bytes a node, are not in it.
   std::uint64_t peak_bytes = 0;
@@ -47,6 +49,14 @@ class DataCenter {
     std::shared_ptr<const Ring> ring;
     Ownership ownership;  // of the pool `default`
     std::chrono::duration<double> build_time;
+    std::vector<PoolRing> pools;  // by index in DataCenter::pools()
+
+    // The ring to ask for nodes of a pool.
+    const Ring& RingOf(std::size_t pool) const {
+      return pools[pool].own != nullptr ? *pools[pool].own : *ring;
+    }
+    // Of the ring and its pools' own ones.
+    std::uint64_t memory_bytes() const;
   };
 
   // Builds the rings, save those of `previous` (may be null) that would be the same, which are

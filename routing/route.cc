@@ -13,7 +13,7 @@ absl::StatusOr<RouteAnswer> Route(const RoutingTable& table, const RouteRequest&
 
   // Without a v1 the share is all, and every bucket is below it.
   const bool is_v2 = AnswersV2(table.decision().Bucket(request.key), table.share());
-  const Ring& ring = is_v2 ? *data_center.v2().ring : *data_center.v1()->ring;
+  const Ring& ring = (is_v2 ? data_center.v2() : *data_center.v1()).RingOf(*pool);
 
   RouteAnswer answer;
   answer.ring_version = is_v2 ? RingVersion::kV2 : RingVersion::kV1;

@@ -68,8 +68,8 @@ void BatchRouter::Route(std::span<const std::string_view> keys,
       ring_keys.positions[ring_keys.count] = Ring::Position(part[i]);
       ring_keys.places[ring_keys.count++] = i;
     }
-    if (v1.count > 0) Answer(*data_center.v1()->ring, eligible, v1, part_answers);
-    if (v2.count > 0) Answer(*data_center.v2().ring, eligible, v2, part_answers);
+    if (v1.count > 0) Answer(data_center.v1()->RingOf(pool_), eligible, v1, part_answers);
+    if (v2.count > 0) Answer(data_center.v2().RingOf(pool_), eligible, v2, part_answers);
   }
 }
 

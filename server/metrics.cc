@@ -28,7 +28,7 @@ class RingFamilies {
     const MetricLabels labels = {
         {"data_center", data_center},
         {"ring_version", std::string(RingVersionName(ring.parameters().version))}};
-    AddGauge(memory_, labels, static_cast<double>(ring.memory_bytes()));
+    AddGauge(memory_, labels, static_cast<double>(built.memory_bytes()));
     AddGauge(points_, labels, static_cast<double>(ring.point_count()));
     AddGauge(collisions_, labels, static_cast<double>(ring.collision_count()));
     AddGauge(build_duration_, labels, built.build_time.count());

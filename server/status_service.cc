@@ -25,8 +25,8 @@ v1::RouterPhase ToProto(Phase phase) {
 }
 
 std::uint64_t RingMemory(const DataCenter& data_center) {
-  std::uint64_t bytes = data_center.v2().ring->memory_bytes();
-  if (data_center.v1() != nullptr) bytes += data_center.v1()->ring->memory_bytes();
+  std::uint64_t bytes = data_center.v2().memory_bytes();
+  if (data_center.v1() != nullptr) bytes += data_center.v1()->memory_bytes();
   return bytes;
 }
 

@@ -64,7 +64,7 @@ void ToProto(const DataCenter::BuiltRing& built, v1::RingSummary& proto) {
   proto.set_points_per_weight(ring.parameters().points_per_weight);
   proto.set_layout(ToProto(ring.parameters().layout));
   proto.set_points(static_cast<std::int64_t>(ring.point_count()));
-  proto.set_memory_bytes(static_cast<std::int64_t>(ring.memory_bytes()));
+  proto.set_memory_bytes(static_cast<std::int64_t>(built.memory_bytes()));
   proto.set_collisions(static_cast<std::int64_t>(ring.collision_count()));
   proto.set_build_seconds(built.build_time.count());
   proto.set_checksum(ring.checksum());

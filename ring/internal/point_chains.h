@@ -83,8 +83,10 @@ void PointChains::Generate(std::uint64_t begin, std::uint64_t end, Emit emit,
     const std::uint32_t state = Crc32Extend(0xFFFFFFFF, nodes_[node].identity.bytes());
     const std::uint64_t part_end =
         std::min({std::uint64_t{begins_[node + 1]}, end, next + longest_part});
-    lane.constants =
-        Hashes{HashAfter(state, 1), HashAfter(state, 2), HashAfter(state, 3), HashAfter(state, 4)};
+    std::uint32_t constant = 0;
+    for (int i = 0; i < 4; ++i) {
+      lane.constants[i] = constant = Crc32OfStateThenWord(state, constant);
+    }
     lane.hash = HashAfter(state, next - begins_[node]);
     lane.node = node;
     lane.left = part_end - next;

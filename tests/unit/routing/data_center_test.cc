@@ -22,6 +22,7 @@ using ::ringshift::testing::IsOk;
 using ::ringshift::testing::Key;
 using ::ringshift::testing::MakeNode;
 using ::ringshift::testing::MakeSpec;
+using ::ringshift::testing::MakeSpecWithSparsePool;
 using ::ringshift::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -121,6 +122,43 @@ TEST(DataCenterTest, ARefusalNamesTheDataCenter) {
   EXPECT_THAT(DataCenter::Build(spec),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("data center ams"), HasSubstr("ring v2"))));
+}
+
+TEST(DataCenterPoolsTest, ASparsePoolHasRingsOfItsOwnThatCountAsMemory) {
+  ASSERT_OK_AND_ASSIGN(const auto built, DataCenter::Build(MakeSpecWithSparsePool()));
+  for (const DataCenter::BuiltRing* ring : Rings(*built)) {
+    ASSERT_EQ(ring->pools.size(), 3u);
+    EXPECT_EQ(&ring->RingOf(0), ring->ring.get());
+    EXPECT_EQ(&ring->RingOf(1), ring->ring.get());
+    EXPECT_NEAR(ring->pools[1].walk.mean, 10, 0.5);
+    EXPECT_GT(ring->pools[2].walk.mean, kLongMeanWalk);
+    ASSERT_NE(ring->pools[2].own, nullptr);
+    EXPECT_EQ(&ring->RingOf(2), ring->pools[2].own.get());
+    EXPECT_EQ(ring->memory_bytes(),
+              ring->ring->memory_bytes() + ring->pools[2].own->memory_bytes());
+  }
+  ASSERT_OK_AND_ASSIGN(const BuildMemory memory,
+                       DataCenter::MeasureBuild(MakeSpecWithSparsePool()));
+  EXPECT_EQ(memory.ring_bytes, built->v1()->memory_bytes() + built->v2().memory_bytes());
+}
+
+TEST(DataCenterPoolsTest, OnlyAnotherPoolGetsAnotherRing) {
+  DataCenterSpec spec = MakeSpecWithSparsePool();
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  spec.nodes[0].name = "renamed";
+  ASSERT_OK_AND_ASSIGN(const auto renamed, DataCenter::Build(spec, before.get()));
+  EXPECT_EQ(renamed->v1()->pools[2].own, before->v1()->pools[2].own);
+  EXPECT_EQ(DataCenter::MeasureBuild(spec, before.get()).value().ring_bytes, 0u);
+
+  spec.nodes[5].features = {"s"};
+  const BuildMemory memory = DataCenter::MeasureBuild(spec, before.get()).value();
+  ASSERT_OK_AND_ASSIGN(const auto changed, DataCenter::Build(spec, before.get()));
+  EXPECT_EQ(changed->v1()->ring, before->v1()->ring);
+  ASSERT_NE(changed->v1()->pools[2].own, nullptr);
+  EXPECT_NE(changed->v1()->pools[2].own, before->v1()->pools[2].own);
+  EXPECT_EQ(changed->v1()->pools[2].own->point_count(), 90u);
+  EXPECT_EQ(memory.ring_bytes, changed->v1()->pools[2].own->memory_bytes() +
+                                   changed->v2().pools[2].own->memory_bytes());
 }
 
 TEST(DataCenterReuseTest, AnEqualTopologyBuildsNothing) {

@@ -84,6 +84,22 @@ TEST(ExplainTest, IsRoutesAnswerForEveryKeyPoolAndCount) {
   }
 }
 
+// Route asks the small ring of the pool, Explain walks the whole one.
+TEST(ExplainTest, IsRoutesAnswerForAPoolThatHasARingOfItsOwn) {
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       MakeTable(::ringshift::testing::MakeSpecWithSparsePool(), 500'000));
+  ASSERT_NE(table->data_center().v1()->pools[2].own, nullptr);
+  ASSERT_NE(table->data_center().v2().pools[2].own, nullptr);
+  for (std::size_t i = 0; i < 2'000; ++i) {
+    const std::string key = Key(i);
+    ASSERT_OK_AND_ASSIGN(const Explanation explanation,
+                         Explain(*table, {.key = key, .pool = "sparse", .replicas = 2}));
+    const RingExplanation& answering =
+        explanation.answer.ring_version == RingVersion::kV2 ? explanation.v2 : *explanation.v1;
+    ASSERT_THAT(explanation.answer.nodes(), ElementsAreArray(answering.nodes));
+  }
+}
+
 TEST(ExplainTest, NodesAndThosePassedAreThoseOfAWalkPointByPoint) {
   ASSERT_OK_AND_ASSIGN(const auto table, MakeTable(SpecWithPools(), 500'000));
   const DataCenter& data_center = table->data_center();

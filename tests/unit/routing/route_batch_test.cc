@@ -118,6 +118,14 @@ TEST(RouteBatchTest, KeysBehindTheLastPointWrapAround) {
   }
 }
 
+TEST(RouteBatchTest, APoolThatHasARingOfItsOwnIsAnsweredFromThat) {
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       MakeTable(::ringshift::testing::MakeSpecWithSparsePool(), 500'000));
+  std::mt19937 random(1);
+  const std::vector<std::string> keys = RandomKeys(random, 1'000);
+  ExpectWhatRouteAnswers(*table, "sparse", Views(keys));
+}
+
 TEST(RouteBatchTest, TheLargestBatchOfOneKeyIsAnswered) {
   ASSERT_OK_AND_ASSIGN(const auto table, MakeTable(SpecWithPools(), 500'000));
   const std::vector<std::string_view> keys(kMaxBatchKeys, "/the/same");

@@ -38,6 +38,18 @@ inline DataCenterSpec MakeSpec(std::size_t count, std::uint32_t weight = 100) {
   return spec;
 }
 
+// 3,000 nodes with 30 points each and more in v2: two nodes are in the pool `sparse`, which is so
+// few that it has rings of its own, and 300 in `tenth`, which has none.
+inline DataCenterSpec MakeSpecWithSparsePool() {
+  DataCenterSpec spec = MakeSpec(3000, 1);
+  for (std::size_t i = 0; i < spec.nodes.size(); i += 10) spec.nodes[i].features = {"t"};
+  for (const std::size_t i : {700, 1702}) spec.nodes[i].features = {"s"};
+  spec.pools = {{"tenth", {"t"}}, {"sparse", {"s"}}};
+  spec.v1->points_per_weight = 30;
+  spec.v2.points_per_weight = 40;
+  return spec;
+}
+
 inline Migration MakeMigration(std::string data_center, std::int64_t ppm,
                                std::string salt = "salt") {
   Migration migration;
