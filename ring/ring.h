@@ -24,8 +24,9 @@
 // Cost, for P points of n nodes: Owner waits for memory two or three times however large the ring
 // is, without allocation. Memory is some constant and
 //   wide, packed  8 or 6 bytes times P, and an index of at most P / 4 and 262,148 bytes;
-//   dense         3 to 4 bits and 33 - log2(P / 4) + log2(n) bits, rounded up, times P: 2.9 bytes
-//                 for 20 million points of 2,048 nodes, 2.5 for 204 million.
+//   dense         about 2 bits for tables (1.4 to 2.6), 32 - floor(log2(P / 3.5)) of a hash and
+//                 ceil(log2(n)) of a node, times P: 2.9 bytes for 20 million points of 2,048 nodes,
+//                 2.5 for 204 million.
 #ifndef RINGSHIFT_RING_RING_H_
 #define RINGSHIFT_RING_RING_H_
 
@@ -125,7 +126,7 @@ class Ring {
   // Builds the ring of `nodes`. Refuses what Measure refuses, before it allocates.
   // RESOURCE_EXHAUSTED if the memory cannot be had; the message has the bytes.
   //
-  // Cost: O(P) time, divided by the threads. Scratch memory beside the ring: 0.3 times a dense one;
+  // Cost: O(P) time, divided by the threads. Scratch memory beside the ring: a quarter of a dense one;
   // for each thread 16 bytes a point of the largest of up to 4,096 ranges of the hash space, under
   // a percent of a large ring on a few cores.
   static absl::StatusOr<std::shared_ptr<const Ring>> Build(std::shared_ptr<const NodeSet> nodes,

@@ -37,7 +37,7 @@ std::uint64_t ScratchWords(const DenseShape& shape, const BuildPlan& plan,
                            std::uint64_t largest_range) {
   constexpr std::uint64_t kSmall = 64 << 10;
   const std::uint64_t word_bytes = WordBytes(shape, plan);
-  const std::uint64_t bytes = std::max(shape.bytes() / 10 * 3, kSmall);
+  const std::uint64_t bytes = std::max(shape.bytes() / 4, kSmall);
   return std::min(shape.points, std::max(bytes / word_bytes, largest_range));
 }
 

@@ -1,6 +1,6 @@
 // The points of the layout `dense`: sorted by hash and packed to the bit.
 //
-// The highest bits of a hash choose its bucket, 4 to 8 points of an even ring in each, so a point
+// The highest bits of a hash choose its bucket, 4 to 7 points of an even ring in each, so a point
 // is only the rest of its hash and its node, in as few bits as they need: 21 for 20 million points
 // of 2,048 nodes. Where a bucket begins is two numbers: a byte in the record of its group, a group
 // being the buckets of at most 165 points of an even ring, and the group's first point. A group of

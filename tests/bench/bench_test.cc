@@ -17,6 +17,7 @@
 #include "tests/bench/load.h"
 #include "tests/bench/pairs.h"
 #include "tests/bench/questions.h"
+#include "tests/bench/ring_suite.h"
 #include "tests/bench/workload.h"
 #include "tests/integration/process.h"
 #include "tests/testing/status_matchers.h"
@@ -194,16 +195,20 @@ TEST(BenchTest, FiguresAreATableAndAJsonObject) {
   Figures figures;
   figures.Add("a_ratio", 1.125, "of something", Target{1.12});
   figures.Add("b_ratio", 1.12, "of something", Target{1.12});
-  figures.Add("c_ratio", 1.12, "of something", Target{1.12, false});
+  figures.Add("c_ratio", 1.12, "of something", Target{1.12, Bound::kBelow});
   figures.Add("calls", 53'000, "calls/s");
+  figures.Add("a_speedup", 4, "of something", Target{4, Bound::kAtLeast});
+  figures.Add("b_speedup", 3.9, "of something", Target{4, Bound::kAtLeast});
   EXPECT_EQ(figures.Json(),
             "{\n  \"a_ratio\": 1.125,\n  \"b_ratio\": 1.12,\n  \"c_ratio\": 1.12,\n"
-            "  \"calls\": 53000\n}\n");
+            "  \"calls\": 53000,\n  \"a_speedup\": 4,\n  \"b_speedup\": 3.9\n}\n");
   const std::string table = figures.Table();
   EXPECT_THAT(table, ::testing::ContainsRegex("a_ratio +1.125 +<= 1.12 +MISSED +of something\n"));
   EXPECT_THAT(table, ::testing::ContainsRegex("b_ratio +1.12 +<= 1.12 +kept"));
   EXPECT_THAT(table, ::testing::ContainsRegex("c_ratio +1.12 +< 1.12 +MISSED"));
   EXPECT_THAT(table, ::testing::ContainsRegex("calls +53000 +calls/s"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("a_speedup +4 +>= 4 +kept"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("b_speedup +3.9 +>= 4 +MISSED"));
 }
 
 // The value of a name in the JSON of a suite; -1 if it is not there.
@@ -227,6 +232,32 @@ TEST(BenchTest, TheRouterSuiteHasEveryFigureThatItPromises) {
     EXPECT_GT(ValueOf(json.str(), name), 0) << name << "\n" << json.str();
     EXPECT_THAT(suite.out, HasSubstr(name));
   }
+}
+
+TEST(BenchTest, TheRingSuiteHasEveryFigureThatItPromises) {
+  const TempDir dir;
+  const std::string json_path = dir.File("figures.json");
+  const Completed suite =
+      testing::Run({RINGSHIFT_BENCH_BINARY, "ring", "--smoke", "--json", json_path});
+  ASSERT_EQ(suite.exit_code, 0) << suite.err;
+  std::ostringstream json;
+  json << std::ifstream(json_path).rdbuf();
+  for (const char* name :
+       {"dense_bytes_per_point_20m", "dense_bytes_per_point_204m", "lookup_speedup_20m",
+        "lookup_speedup_1m", "batch_lookup_speedup_20m", "build_speedup_20m_one_core",
+        "build_two_core_speedup", "build_peak_ratio_dense", "pool_tenth_lookup_slowdown",
+        "pools_24_memory_ratio"}) {
+    EXPECT_GT(ValueOf(json.str(), name), 0) << name << "\n" << json.str();
+    EXPECT_THAT(suite.out, HasSubstr(name));
+  }
+}
+
+TEST(BenchTest, AWrongOwnerEndsTheRingSuite) {
+  Figures figures;
+  RingSuiteSize size = kSmokeRingSize;
+  size.hash_mask_of_reference = 0xFFFFFF00;
+  EXPECT_THAT(RunRingSuite(size, figures),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("wrong owner")));
 }
 
 TEST(BenchTest, AnUnknownSuiteIsRefusedWithTheUsage) {

@@ -12,6 +12,18 @@ std::string Number(double value) {
   return text;
 }
 
+std::string Sign(Bound bound) {
+  switch (bound) {
+    case Bound::kAtMost:
+      return "<= ";
+    case Bound::kBelow:
+      return "< ";
+    case Bound::kAtLeast:
+      return ">= ";
+  }
+  return "";
+}
+
 template <typename... Values>
 std::string Line(const char* format, Values... values) {
   char text[512];
@@ -20,6 +32,18 @@ std::string Line(const char* format, Values... values) {
 }
 
 }  // namespace
+
+bool Target::Holds(double value) const {
+  switch (bound) {
+    case Bound::kAtMost:
+      return value <= limit;
+    case Bound::kBelow:
+      return value < limit;
+    case Bound::kAtLeast:
+      return value >= limit;
+  }
+  return false;
+}
 
 void Figures::Add(const std::string& name, double value, const std::string& note,
                   std::optional<Target> target) {
@@ -36,15 +60,15 @@ void Figures::AddRatio(const std::string& name, const PairRatio& ratio, const st
 }
 
 std::string Figures::Table() const {
-  std::string table = Line("%-28s %12s %9s %-7s %s\n", "FIGURE", "VALUE", "PROMISED", "", "OF");
+  std::string table = Line("%-30s %12s %9s %-7s %s\n", "FIGURE", "VALUE", "PROMISED", "", "OF");
   for (const Figure& figure : figures_) {
     std::string promised;
     const char* verdict = "";
     if (figure.target) {
-      promised = (figure.target->is_allowed ? "<= " : "< ") + Number(figure.target->limit);
+      promised = Sign(figure.target->bound) + Number(figure.target->limit);
       verdict = figure.target->Holds(figure.value) ? "kept" : "MISSED";
     }
-    table += Line("%-28s %12s %9s %-7s ", figure.name.c_str(), Number(figure.value).c_str(),
+    table += Line("%-30s %12s %9s %-7s ", figure.name.c_str(), Number(figure.value).c_str(),
                   promised.c_str(), verdict) +
              figure.note + "\n";
   }

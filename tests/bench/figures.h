@@ -12,12 +12,13 @@
 
 namespace ringshift::bench {
 
-// The largest value that is promised, and whether it is itself promised.
+// What is promised of a value.
+enum class Bound { kAtMost, kBelow, kAtLeast };
 struct Target {
   double limit = 0;
-  bool is_allowed = true;
+  Bound bound = Bound::kAtMost;
 
-  bool Holds(double value) const { return is_allowed ? value <= limit : value < limit; }
+  bool Holds(double value) const;
 };
 
 class Figures {

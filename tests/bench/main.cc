@@ -10,6 +10,7 @@
 
 #include "tests/bench/bench_server.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/ring_suite.h"
 #include "tests/bench/router_suite.h"
 #include "tests/bench/workload.h"
 
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* kUsage =
     "Usage: ringshift_bench SUITE [--json FILE] [--smoke]\n"
     "\n"
-    "  SUITE   router\n"
+    "  SUITE   router or ring\n"
     "  --json  also write the figures as one JSON object of numbers\n"
     "  --smoke tiny sizes: shows that everything works; the figures mean nothing\n";
 
@@ -38,18 +39,21 @@ int Serve(const std::vector<std::string>& arguments) {
 
 int RunSuite(const std::vector<std::string>& arguments) {
   std::string json_path;
-  SuiteSize size = kFullSize;
+  bool is_smoke = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--json" && i + 1 < arguments.size()) {
       json_path = arguments[++i];
     } else if (arguments[i] == "--smoke") {
-      size = kSmokeSize;
+      is_smoke = true;
     } else {
       return WrongUsage("unexpected " + arguments[i]);
     }
   }
   Figures figures;
-  if (const absl::Status status = RunRouterSuite(size, figures); !status.ok()) {
+  const absl::Status status =
+      arguments[0] == "router" ? RunRouterSuite(is_smoke ? kSmokeSize : kFullSize, figures)
+                               : RunRingSuite(is_smoke ? kSmokeRingSize : kFullRingSize, figures);
+  if (!status.ok()) {
     std::fprintf(stderr, "ringshift_bench: no figures: %s\n",
                  std::string(status.message()).c_str());
     return 1;
@@ -70,7 +74,8 @@ int Main(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments[0] == "--serve") return Serve(arguments);
-  if (arguments[0] != "router") return WrongUsage("unknown suite " + arguments[0]);
+  if (arguments[0] != "router" && arguments[0] != "ring")
+    return WrongUsage("unknown suite " + arguments[0]);
   return RunSuite(arguments);
 }
 

@@ -312,7 +312,7 @@ class RouterSuite {
                  "resident memory of the rings against ringshift_ring_memory_bytes", Target{0.03});
     figures_.Add("build_peak_ratio", full->peak / full->rings,
                  "peak of the process while building both rings, of the two finished",
-                 Target{1.5, false});
+                 Target{1.5, Bound::kBelow});
     figures_.Add("ring_memory_mib_204m", full->rings / (1 << 20), "MiB of both rings");
     figures_.Add("router_memory_mib_204m", full->resident / (1 << 20),
                  "MiB resident of a router with them");

@@ -7,10 +7,12 @@ usage() {
 Usage: tests/bench/run.sh SUITE [--json FILE]
 
   SUITE        router: what the router adds to a call and to a batch, and its memory
+               ring: memory, lookups, builds and pools of a ring, against what one would write otherwise
   --json FILE  also write the figures to FILE, as one JSON object: {"name": number, ...}
 
 Prints a table. A benchmark that gets a wrong answer ends the suite without figures, with exit code 1.
-Needs the machine for itself and, for `router`, 5 GiB of memory and some five minutes.
+Needs the machine for itself: for `router` with 5 GiB of memory and some five minutes, for `ring` with 3 GiB
+and some two minutes.
 docs/benchmarks.md says what each figure means.
 USAGE
 }
@@ -20,7 +22,7 @@ case "${1-}" in
     usage
     exit 0
     ;;
-  router) ;;
+  router | ring) ;;
   *)
     echo "run.sh: expected a suite, not '${1-}'" >&2
     usage >&2

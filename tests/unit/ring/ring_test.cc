@@ -250,11 +250,11 @@ TEST(RingTest, SizeIsExactAndKnownBeforeBuilding) {
     EXPECT_EQ(size.points, 7u * 3 * 16);
     EXPECT_EQ(ring->point_count(), size.points);
     EXPECT_EQ(ring->memory_bytes(), size.bytes);
-    // Plain: an index of 16 parts of 21 points, and an end. Dense: 64 buckets in two groups, and
+    // Plain: an index of 16 parts of 21 points, and an end. Dense: 64 buckets in four groups, and
     // 26 bits of a hash and 3 of a node for each point, with 56 bytes behind the last.
     const std::uint64_t bytes = layout == RingLayout::kWide     ? size.points * 8 + 17 * 4
                                 : layout == RingLayout::kPacked ? size.points * 6 + 17 * 4
-                                                                : size.points * 29 / 8 + 56 + 72;
+                                                                : size.points * 29 / 8 + 56 + 80;
     EXPECT_GT(size.bytes, bytes);
     EXPECT_LT(size.bytes, bytes + 512);  // what is there without a point
   }
