@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -234,9 +235,9 @@ class DenseBuilder {
                               std::memory_order_relaxed);
         turnstile_.Enter(r);
         // All ranges before it have been read now, so its points may be written.
-        for (std::size_t i = 0; i < size; ++i) {
-          checksum_.AddPoint(format.hash(words[i]), format.node(words[i]));
-        }
+        checksum_.AddPoints(
+            size, [&](std::size_t i) { return format.hash(words[i]); },
+            [&](std::size_t i) { return format.node(words[i]); });
         turnstile_.Leave(r);
         Pack(r, words, size, spaces[t]);
         if (t + 1 == plan_.threads) {
@@ -268,7 +269,7 @@ class DenseBuilder {
   void Pack(std::size_t range, const Word* words, std::size_t size, ThreadSpace& space) {
     const int point_bits = shape_.point_bits();
     const Word point_mask = static_cast<Word>((std::uint64_t{1} << point_bits) - 1);
-    std::vector<std::uint32_t>& bucket_ends = space.bucket_ends;
+    const auto bucket_ends = std::span(space.bucket_ends);
     const auto begin = static_cast<std::uint32_t>(range_begin_[range]);
     std::fill(bucket_ends.begin(), bucket_ends.end(), begin);
     BitWriter writer(points_.data(), BitOf(begin));

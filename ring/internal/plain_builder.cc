@@ -98,9 +98,9 @@ BuiltRing<PlainPoints<P>> BuildPlain(const NodeSet& nodes, const PointChains& ch
         begin[i] = P(format.hash(words[i]), format.node(words[i]));
       }
       turnstile.Enter(r);
-      for (std::size_t i = 0; i < size; ++i) {
-        checksum.AddPoint(format.hash(words[i]), format.node(words[i]));
-      }
+      checksum.AddPoints(
+          size, [&](std::size_t i) { return format.hash(words[i]); },
+          [&](std::size_t i) { return format.node(words[i]); });
       turnstile.Leave(r);
       if (t + 1 == plan.threads) {
         progress.Report(kPlaced +

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -39,33 +38,23 @@ class WordFormat {
   std::uint32_t common_hash_;
 };
 
-// Sorts the `size` words at `source` by their `bits` bits from bit `shift` on, words that have
-// those equal in any order. Returns where the sorted ones are, which is `a` or `b`, each with room
-// for them; `b` may be `source`.
-template <typename Word>
-Word* SortByHash(const Word* source, Word* a, Word* b, std::size_t size, int shift, int bits) {
-  constexpr std::size_t kFewWords = 256;
-  constexpr int kMaxDigitBits = 11;
-  constexpr std::size_t kMaxDigits = 3;
-  if (size <= kFewWords) {
-    std::copy_n(source, size, a);
-    std::sort(a, a + size);
-    return a;
-  }
-  const int digits = (bits + kMaxDigitBits - 1) / kMaxDigitBits;
-  const int digit_bits = (bits + digits - 1) / digits;
+inline constexpr int kMaxDigitBits = 11;
+
+// SortByHash by kDigits digits of `digit_bits` bits, at most kMaxDigitBits.
+template <std::size_t kDigits, typename Word>
+Word* SortByDigits(const Word* source, Word* a, Word* b, std::size_t size, int shift,
+                   int digit_bits) {
   const std::size_t digit_values = std::size_t{1} << digit_bits;
-  std::array<std::array<std::uint32_t, 1 << kMaxDigitBits>, kMaxDigits> offsets;
-  const auto used = std::span(offsets).first(static_cast<std::size_t>(digits));
-  for (auto& counts : used) std::fill_n(counts.begin(), digit_values, 0u);
+  std::array<std::array<std::uint32_t, 1 << kMaxDigitBits>, kDigits> offsets;
+  for (auto& counts : offsets) std::fill_n(counts.begin(), digit_values, 0u);
   for (std::size_t i = 0; i < size; ++i) {
     Word rest = source[i] >> shift;
-    for (auto& counts : used) {
+    for (auto& counts : offsets) {
       ++counts[static_cast<std::size_t>(rest) & (digit_values - 1)];
       rest >>= digit_bits;
     }
   }
-  for (auto& next : used) {
+  for (auto& next : offsets) {
     std::uint32_t offset = 0;
     for (std::size_t value = 0; value < digit_values; ++value) {
       offset += std::exchange(next[value], offset);
@@ -78,6 +67,24 @@ Word* SortByHash(const Word* source, Word* a, Word* b, std::size_t size, int shi
     shift += digit_bits;
   }
   return b;
+}
+
+// Sorts the `size` words at `source` by their `bits` bits from bit `shift` on, words that have
+// those equal in any order. Returns where the sorted ones are, which is `a` or `b`, each with room
+// for them; `b` may be `source`.
+template <typename Word>
+Word* SortByHash(const Word* source, Word* a, Word* b, std::size_t size, int shift, int bits) {
+  constexpr std::size_t kFewWords = 256;
+  if (size <= kFewWords) {
+    std::copy_n(source, size, a);
+    std::sort(a, a + size);
+    return a;
+  }
+  if (bits <= kMaxDigitBits) return SortByDigits<1>(source, a, b, size, shift, bits);
+  if (bits <= 2 * kMaxDigitBits) {
+    return SortByDigits<2>(source, a, b, size, shift, (bits + 1) / 2);
+  }
+  return SortByDigits<3>(source, a, b, size, shift, (bits + 2) / 3);
 }
 
 // The key by which v1 orders the nodes that have a point on one hash.

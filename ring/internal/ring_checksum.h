@@ -4,6 +4,7 @@
 #ifndef RINGSHIFT_RING_INTERNAL_RING_CHECKSUM_H_
 #define RINGSHIFT_RING_INTERNAL_RING_CHECKSUM_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,17 @@ class RingChecksum {
   RingChecksum(const NodeSet& nodes, std::uint64_t point_count);
   ~RingChecksum();
 
-  void AddPoint(std::uint32_t hash, NodeIndex node) { AddNumber(std::uint64_t{node} << 32 | hash); }
+  // The next `count` points: their hashes are hash(0) and so on, their nodes node(0) and so on.
+  template <typename Hash, typename Node>
+  void AddPoints(std::size_t count, const Hash& hash, const Node& node) {
+    for (std::size_t i = 0; i < count;) {
+      const std::size_t end = std::min(count, i + numbers_.size() - used_);
+      std::uint64_t* next = numbers_.data() + used_;
+      used_ += end - i;
+      for (; i < end; ++i) *next++ = std::uint64_t{node(i)} << 32 | hash(i);
+      if (used_ == numbers_.size()) Flush();
+    }
+  }
   std::uint64_t Finish();
 
  private:
