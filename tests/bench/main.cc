@@ -1,5 +1,6 @@
-// ringshift_bench SUITE [--json FILE] [--smoke]: see docs/benchmarks.md.
+// ringshift_bench SUITE [--json FILE] [--smoke] [--pingora PROGRAM]: see docs/benchmarks.md.
 // ringshift_bench --serve HANDLER CASE BATCH_KEYS: the server under test, started by itself.
+// ringshift_bench --ring-peer ...: our side of the suite `peers`, likewise.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -10,6 +11,8 @@
 
 #include "tests/bench/bench_server.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/peers_suite.h"
+#include "tests/bench/ring_peer.h"
 #include "tests/bench/ring_suite.h"
 #include "tests/bench/router_suite.h"
 #include "tests/bench/workload.h"
@@ -18,11 +21,12 @@ namespace ringshift::bench {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: ringshift_bench SUITE [--json FILE] [--smoke]\n"
+    "Usage: ringshift_bench SUITE [--json FILE] [--smoke] [--pingora PROGRAM]\n"
     "\n"
-    "  SUITE   router or ring\n"
-    "  --json  also write the figures as one JSON object of numbers\n"
-    "  --smoke tiny sizes: shows that everything works; the figures mean nothing\n";
+    "  SUITE      router, ring or peers\n"
+    "  --json     also write the figures as one JSON object of numbers\n"
+    "  --smoke    tiny sizes: shows that everything works; the figures mean nothing\n"
+    "  --pingora  for peers: what tests/bench/peers/build.sh has built\n";
 
 int WrongUsage(const std::string& what) {
   std::fprintf(stderr, "ringshift_bench: %s\n%s", what.c_str(), kUsage);
@@ -38,21 +42,28 @@ int Serve(const std::vector<std::string>& arguments) {
 }
 
 int RunSuite(const std::vector<std::string>& arguments) {
-  std::string json_path;
+  const std::string& suite = arguments[0];
+  const bool is_peers = suite == "peers";
+  std::string json_path, pingora;
   bool is_smoke = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--json" && i + 1 < arguments.size()) {
       json_path = arguments[++i];
     } else if (arguments[i] == "--smoke") {
       is_smoke = true;
+    } else if (is_peers && arguments[i] == "--pingora" && i + 1 < arguments.size()) {
+      pingora = arguments[++i];
     } else {
       return WrongUsage("unexpected " + arguments[i]);
     }
   }
+  if (is_peers && pingora.empty()) return WrongUsage("peers takes --pingora");
   Figures figures;
   const absl::Status status =
-      arguments[0] == "router" ? RunRouterSuite(is_smoke ? kSmokeSize : kFullSize, figures)
-                               : RunRingSuite(is_smoke ? kSmokeRingSize : kFullRingSize, figures);
+      is_peers ? RunPeersSuite(is_smoke ? kSmokePeersSize : kFullPeersSize,
+                               {{RINGSHIFT_BENCH_BINARY, "--ring-peer"}, {pingora}}, figures)
+      : suite == "ring" ? RunRingSuite(is_smoke ? kSmokeRingSize : kFullRingSize, figures)
+                        : RunRouterSuite(is_smoke ? kSmokeSize : kFullSize, figures);
   if (!status.ok()) {
     std::fprintf(stderr, "ringshift_bench: no figures: %s\n",
                  std::string(status.message()).c_str());
@@ -74,8 +85,10 @@ int Main(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments[0] == "--serve") return Serve(arguments);
-  if (arguments[0] != "router" && arguments[0] != "ring")
+  if (arguments[0] == "--ring-peer") return RunRingPeer({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] != "router" && arguments[0] != "ring" && arguments[0] != "peers") {
     return WrongUsage("unknown suite " + arguments[0]);
+  }
   return RunSuite(arguments);
 }
 
