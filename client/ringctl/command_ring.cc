@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/ringctl/checks.h"
+#include "client/ringctl/command_ring_balance.h"
 #include "client/ringctl/command_ring_diff.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
@@ -113,8 +114,10 @@ void AddRingCommand(CLI::App& ringctl, ExitCode& result) {
   ring->require_subcommand(1);
   ring->footer(R"(Examples:
   ringctl ring stats --data-center ams
+  ringctl ring balance --topology topology.yaml --data-center ams --plot ams.svg
   ringctl ring diff --from old.yaml --to new.yaml --data-center ams)");
   AddStats(*ring, result);
+  AddRingBalanceCommand(*ring, result);
   AddRingDiffCommand(*ring, result);
 }
 

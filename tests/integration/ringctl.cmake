@@ -21,3 +21,7 @@ add_dependencies(ringctl_mapping_test ringctl)
 ringshift_test(ringctl_agreement_test SOURCES ringctl_agreement_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_router ringshift::migration ringshift::proto)
 add_dependencies(ringctl_agreement_test ringctl)
+
+ringshift_test(ringctl_planning_test SOURCES ringctl_planning_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_planning_test ringctl)

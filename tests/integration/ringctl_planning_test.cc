@@ -1,0 +1,114 @@
+// `ringctl ring balance` and `ringctl ring plan` as people and scripts run them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/integration/json_testing.h"
+#include "tests/integration/process.h"
+#include "tests/integration/ringctl_testing.h"
+#include "tests/testing/document.h"
+
+namespace ringshift {
+namespace {
+
+using ::ringshift::testing::Completed;
+using ::ringshift::testing::Member;
+using ::ringshift::testing::ParseJsonObject;
+using ::ringshift::testing::ReadFile;
+using ::ringshift::testing::Ringctl;
+using ::ringshift::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr std::string_view kTopology = R"(data_centers:
+  - name: ams
+    nodes:
+      - {name: a, address: "10.0.0.1:443", weight: 100, features: [fedramp]}
+      - {name: b, address: "10.0.0.2:443", weight: 100}
+      - {name: c, address: "10.0.0.3:443", weight: 100, features: [fedramp]}
+      - {name: d, address: "10.0.0.4:443", weight: 100}
+    pools:
+      - {name: fedramp, required_features: [fedramp]}
+      - {name: nowhere, required_features: [antarctica]}
+  - name: new
+    nodes:
+      - {name: n, address: "10.1.0.1:443", weight: 100}
+      - {name: m, address: "10.1.0.2:443", weight: 50}
+    rings:
+      v1: none
+)";
+
+class RingctlPlanningTest : public ::testing::Test {
+ protected:
+  // `ringctl ring COMMAND` on the topology.
+  Completed Ring(const std::string& command, const std::string& data_center,
+                 std::vector<std::string> more = {}) const {
+    more.insert(more.begin(),
+                {"ring", command, "--topology", topology_, "--data-center", data_center});
+    return Ringctl(more);
+  }
+
+  TempDir dir_;
+  const std::string topology_ = dir_.Write("topology.yaml", kTopology);
+};
+
+TEST_F(RingctlPlanningTest, BalanceShowsBothRingsAndAgreesWithStats) {
+  const Completed text = Ring("balance", "ams");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("\nv1, the load of each node"),
+                              HasSubstr("\nv2, the load of each node")));
+  const Completed json = Ring("balance", "ams", {"--pool", "fedramp", "--json"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const Completed stats = Ring("stats", "ams", {"--json"});
+  const auto balanced = Member(ParseJsonObject(json.out), "rings").list_value();
+  const auto measured = Member(ParseJsonObject(stats.out), "rings").list_value();
+  ASSERT_EQ(balanced.values_size(), 2);
+  for (int ring = 0; ring < 2; ++ring) {
+    const auto fedramp =
+        Member(measured.values(ring).struct_value(), "pools").list_value().values(1).struct_value();
+    EXPECT_EQ(Member(fedramp, "pool").string_value(), "fedramp");
+    for (const char* name : {"cv", "max_ratio", "min_ratio"}) {
+      EXPECT_EQ(Member(balanced.values(ring).struct_value(), name).number_value(),
+                Member(fedramp, name).number_value());
+    }
+  }
+}
+
+TEST_F(RingctlPlanningTest, BalanceOfOneRingIsPlotted) {
+  const std::string plot = dir_.File("out.svg");
+  const Completed done = Ring("balance", "ams", {"--ring", "v2", "--plot", plot});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(ReadFile(plot), AllOf(StartsWith("<svg "), EndsWith("</svg>\n"), HasSubstr("v2: ")));
+  EXPECT_THAT(ReadFile(plot), ::testing::Not(HasSubstr("v1: ")));
+  EXPECT_THAT(Ring("balance", "new", {"--plot", plot}).err, IsEmpty());
+}
+
+TEST_F(RingctlPlanningTest, BalanceSaysWhatIsWrong) {
+  const struct {
+    std::string data_center;
+    std::vector<std::string> more;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+      {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
+      {"ams", {"--pool", "x"}, 3, "unknown pool \"x\""},
+      {"ams", {"--pool", "nowhere"}, 3, "pool nowhere has no node"},
+      {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
+      {"ams", {"--plot", "/no/such/place.svg"}, 3, "cannot write /no/such/place.svg"},
+      {"ams", {"--ring", "v3"}, 2, "\"v3\" is none of v1, v2"},
+  };
+  for (const auto& wrong : cases) {
+    const Completed done = Ring("balance", wrong.data_center, wrong.more);
+    EXPECT_EQ(done.exit_code, wrong.exit_code) << wrong.message;
+    EXPECT_THAT(done.err, HasSubstr(wrong.message));
+    EXPECT_EQ(done.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace ringshift
