@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "server/byte_size.h"
+#include "routing/byte_size.h"
 
 namespace ringshift {
 namespace {

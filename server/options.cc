@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "migration/share.h"
-#include "server/byte_size.h"
+#include "routing/byte_size.h"
 #include "server/settings.h"
 
 namespace ringshift {

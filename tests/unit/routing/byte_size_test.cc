@@ -1,4 +1,4 @@
-#include "server/byte_size.h"
+#include "routing/byte_size.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Amounts of memory, as people write and read them.
 //
 // Thread safety: pure functions.
-#ifndef RINGSHIFT_SERVER_BYTE_SIZE_H_
-#define RINGSHIFT_SERVER_BYTE_SIZE_H_
+#ifndef RINGSHIFT_ROUTING_BYTE_SIZE_H_
+#define RINGSHIFT_ROUTING_BYTE_SIZE_H_
 
 #include <cstdint>
 #include <string>
@@ -22,4 +22,4 @@ std::string DescribeBytes(std::uint64_t bytes);
 
 }  // namespace ringshift
 
-#endif  // RINGSHIFT_SERVER_BYTE_SIZE_H_
+#endif  // RINGSHIFT_ROUTING_BYTE_SIZE_H_
