@@ -12,6 +12,7 @@
 #include "client/ringctl/checks.h"
 #include "client/ringctl/command_ring_balance.h"
 #include "client/ringctl/command_ring_diff.h"
+#include "client/ringctl/command_ring_plan.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
 #include "client/ringctl/remote.h"
@@ -115,9 +116,11 @@ void AddRingCommand(CLI::App& ringctl, ExitCode& result) {
   ring->footer(R"(Examples:
   ringctl ring stats --data-center ams
   ringctl ring balance --topology topology.yaml --data-center ams --plot ams.svg
+  ringctl ring plan --topology topology.yaml --data-center ams --target-cv 2%
   ringctl ring diff --from old.yaml --to new.yaml --data-center ams)");
   AddStats(*ring, result);
   AddRingBalanceCommand(*ring, result);
+  AddRingPlanCommand(*ring, result);
   AddRingDiffCommand(*ring, result);
 }
 

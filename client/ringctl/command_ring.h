@@ -1,4 +1,5 @@
-// `ringctl ring stats|balance|diff`: size and balance of rings, and what moves from one to another.
+// `ringctl ring stats|balance|plan|diff`: size and balance of rings, and what moves from one to
+// another.
 #ifndef RINGSHIFT_CLIENT_RINGCTL_COMMAND_RING_H_
 #define RINGSHIFT_CLIENT_RINGCTL_COMMAND_RING_H_
 

@@ -11,10 +11,10 @@ namespace ringshift {
 // A contract with scripts, published in docs/ringctl.md and `ringctl --help`: never renumber.
 enum class ExitCode : int {
   kOk = 0,
-  kDeclined = 1,     // the answer is no: not confirmed, or nobody there to confirm it; what was
-                     // reloaded is held; what was compared differs
-  kUsage = 2,        // the command line is wrong
-  kInput = 3,        // a file, its content or a line of input is wrong, or output cannot be written
+  kDeclined = 1,  // the answer is no: not confirmed, or nobody there to confirm it; what was
+                  // reloaded is held; what was compared differs; what was asked for cannot be had
+  kUsage = 2,     // the command line is wrong
+  kInput = 3,     // a file, its content or a line of input is wrong, or output cannot be written
   kUnreachable = 4,  // the server cannot be reached, or does not answer in time
   kRefused = 5,      // the server answered with an error
   kUnknown = 6,      // a change was sent, and it is not known whether it was made

@@ -30,7 +30,8 @@ namespace {
 
 constexpr const char* kFooter = R"(Exit codes:
   0  done
-  1  the answer is no: not confirmed, no terminal to ask on, a reload is held, differences were found
+  1  the answer is no: not confirmed, no terminal to ask on, a reload is held, differences were found,
+     no ring reaches a goal
   2  the command line, or a variable of the environment, is wrong
   3  a file, what is in it or a line of input is wrong, or output cannot be written
   4  the router cannot be reached or did not answer in time

@@ -110,5 +110,67 @@ TEST_F(RingctlPlanningTest, BalanceSaysWhatIsWrong) {
   }
 }
 
+TEST_F(RingctlPlanningTest, PlanRecommendsFirstWhatMovesNoKey) {
+  const Completed text = Ring("plan", "ams");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("\nRecommended: v1 with 160 points a weight, layout "));
+  EXPECT_THAT(text.out, HasSubstr(", and no key moves.\n\n    rings:\n      v1: {"));
+  const Completed json = Ring("plan", "ams", {"--json"});
+  const auto recommended = Member(ParseJsonObject(json.out), "recommended").struct_value();
+  EXPECT_EQ(Member(recommended, "ring_version").string_value(), "v1");
+  EXPECT_EQ(Member(recommended, "moved_ratio").number_value(), 0);
+  EXPECT_NE(Member(recommended, "layout").string_value(), "wide");
+}
+
+// The lines that it recommends are taken into the file: a second plan has the same ring today.
+TEST_F(RingctlPlanningTest, WhatIsRecommendedCanBeServed) {
+  const Completed before = Ring("plan", "new", {"--target-cv", "0.5%", "--json"});
+  ASSERT_EQ(before.exit_code, 0) << before.err;
+  const auto recommended = Member(ParseJsonObject(before.out), "recommended").struct_value();
+  const auto points = static_cast<int>(Member(recommended, "points_per_weight").number_value());
+  std::string topology(kTopology);
+  topology += "      v2: {points_per_weight: " + std::to_string(points) +
+              ", layout: " + Member(recommended, "layout").string_value() + "}\n";
+  dir_.Write("topology.yaml", topology);
+  const Completed after = Ring("plan", "new", {"--target-cv", "0.005"});
+  EXPECT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_THAT(after.out, HasSubstr("today, recommended"));
+  EXPECT_THAT(after.out, HasSubstr("as it is, no layout is smaller"));
+}
+
+TEST_F(RingctlPlanningTest, PlanIsOneForWhatCannotBeReached) {
+  const Completed memory = Ring("plan", "ams", {"--max-memory", "64"});
+  EXPECT_EQ(memory.exit_code, 1);
+  EXPECT_THAT(memory.out, HasSubstr("Wanted: at most 64 B"));
+  EXPECT_THAT(memory.err, HasSubstr("reaches the goal, at most 64 B: ask for less"));
+  const Completed cv = Ring("plan", "ams", {"--target-cv", "0.0000001", "--json"});
+  EXPECT_EQ(cv.exit_code, 1);
+  EXPECT_EQ(Member(ParseJsonObject(cv.out), "recommended").kind_case(),
+            google::protobuf::Value::kNullValue);
+}
+
+TEST_F(RingctlPlanningTest, PlanSaysWhatIsWrong) {
+  const struct {
+    std::string data_center;
+    std::vector<std::string> more;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+      {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
+      {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
+      {"ams", {"--target-cv", "2"}, 2, "\"2\" is not a CV above 0 and up to 1"},
+      {"ams", {"--target-cv", "0"}, 2, "\"0\" is not a CV above 0 and up to 1"},
+      {"ams", {"--target-cv", "nan"}, 2, "\"nan\" is not a CV above 0 and up to 1"},
+      {"ams", {"--max-memory", "1MB"}, 2, "\"1MB\" is not a number of bytes above 0"},
+      {"ams", {"--target-cv", "2%", "--max-memory", "1MiB"}, 2, "exclude each other"},
+  };
+  for (const auto& wrong : cases) {
+    const Completed done = Ring("plan", wrong.data_center, wrong.more);
+    EXPECT_EQ(done.exit_code, wrong.exit_code) << wrong.message;
+    EXPECT_THAT(done.err, HasSubstr(wrong.message));
+    EXPECT_EQ(done.out, "");
+  }
+}
+
 }  // namespace
 }  // namespace ringshift
