@@ -1,5 +1,6 @@
 #include "client/ringctl/ring_plan_view.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -15,6 +16,14 @@
 
 namespace ringshift {
 namespace {
+
+// True where the CV in theory is below what the rule for ties adds: a node of v2 wins between all
+// and none of its ties, by its address, and points / 2^32 of its points are tied.
+bool TiesDecide(const PlanOption& option) {
+  const double tied = static_cast<double>(option.points) / 4294967296.0;
+  return option.version == RingVersion::kV2 &&
+         tied * tied / 12 > option.predicted.cv * option.predicted.cv;
+}
 
 std::string Describe(const PlanOption& option) {
   return absl::StrCat(std::string(RingVersionName(option.version)), " with ",
@@ -119,6 +128,11 @@ void PrintPlan(const RingPlan& plan, Output& output) {
                    ", layout ", std::string(RingLayoutName(plan.today.layout)), ", ",
                    HumanBytes(plan.today_bytes), "\nWanted: ", GoalText(plan.goal), "\n\n"));
   PrintOptions(plan, output);
+  if (std::any_of(plan.options.begin(), plan.options.end(), TiesDecide)) {
+    output.Write(
+        "\nv2 gives every tie to the lowest address. On a ring of so many points that makes the CV "
+        "higher than in theory:\ndocs/algorithm.md has how many are best.\n");
+  }
   if (plan.recommended) PrintChoice("Recommended: ", *plan.recommended, plan, output);
   if (plan.next) PrintChoice("If that is not small enough: ", *plan.next, plan, output);
 }

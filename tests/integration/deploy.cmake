@@ -17,3 +17,7 @@ ringshift_test(readme_test SOURCES readme_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_process)
 target_compile_definitions(readme_test PRIVATE RINGSHIFT_BUILD_DIR="${CMAKE_BINARY_DIR}")
 add_dependencies(readme_test ringctl ringshiftd)
+
+ringshift_test(algorithm_document_test SOURCES algorithm_document_test.cc LABELS integration TIMEOUT 600
+               DEPS ringshift_testing ringshift_test_process)
+add_dependencies(algorithm_document_test ringctl)

@@ -227,6 +227,19 @@ TEST(RingPlanTest, PeopleGetATableAndLinesForTheFile) {
   EXPECT_THAT(text, HasSubstr("\nIf that is not small enough: v2 with 16 points a weight, "));
 }
 
+TEST(RingPlanTest, TiesAreNamedWhereTheyAddMoreThanTheoryHas) {
+  PlanOption dense = Option(64, 320, 0.0074, 0.005);
+  dense.points = 81'920'000;
+  PlanOption sparse = Option(32, 160, 0.0075, 0.0071);
+  sparse.points = 40'960'000;
+  const auto text = [](const PlanOption& option) {
+    const RingPlan plan = PlanOf({0.01, {}}, {option});
+    return Printed([&](Output& output) { PrintPlan(plan, output); });
+  };
+  EXPECT_THAT(text(dense), HasSubstr("every tie to the lowest address"));
+  EXPECT_THAT(text(sparse), Not(HasSubstr("tie")));
+}
+
 TEST(RingPlanTest, JsonHasNullForWhatThereIsNot) {
   const std::string some = PlanAsJson(PlanOf({0.01, {}}, {Option(16, 80, 0.0097, 0.01)}));
   EXPECT_THAT(some, HasSubstr(R"("target_cv":0.01,"max_memory_bytes":null,"options":[)"
