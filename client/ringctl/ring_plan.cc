@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -153,7 +154,7 @@ class Planner {
     option.version = version;
     option.points_per_weight = points_per_weight;
     RingParameters parameters{version, points_per_weight, kRingLayouts[0]};
-    for (std::size_t i = 0; i < kRingLayouts.size(); ++i) {
+    for (std::size_t i = 0; i < std::size(kRingLayouts); ++i) {
       parameters.layout = kRingLayouts[i];
       const absl::StatusOr<RingSize> size = Ring::Measure(nodes_, parameters);
       if (!size.ok()) return size.status();

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,6 @@
 #include "ring/ring.h"
 
 namespace ringshift {
-
-// Every layout that a ring can have.
-inline constexpr std::array kRingLayouts = {RingLayout::kWide, RingLayout::kPacked};
 
 // What is wanted of a ring: one of the two.
 struct PlanGoal {
@@ -33,7 +31,7 @@ struct PlanOption {
   RingVersion version = RingVersion::kV2;
   std::uint32_t points_per_weight = 0;
   std::uint64_t points = 0;
-  std::array<std::uint64_t, kRingLayouts.size()> layout_bytes{};  // by index in kRingLayouts
+  std::array<std::uint64_t, std::size(kRingLayouts)> layout_bytes{};  // by index in kRingLayouts
   BalancePrediction predicted;
   double cv = 0;  // as Ownership has them, over all nodes
   double max_ratio = 0;
@@ -48,7 +46,7 @@ struct PlanOption {
 // An option in one layout, and why.
 struct PlanChoice {
   std::size_t option = 0;  // index in RingPlan::options
-  RingLayout layout = RingLayout::kPacked;
+  RingLayout layout = RingLayout::kDense;
   std::uint64_t bytes = 0;
   std::string reason;  // what it does: "moves no key, and takes 31.2% of ..."
 };

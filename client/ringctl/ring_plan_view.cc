@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -96,7 +97,7 @@ void WriteOption(const PlanOption& option, JsonWriter& json) {
   json.Key("points_per_weight").Uint(option.points_per_weight);
   json.Key("points").Uint(option.points);
   json.Key("layouts").BeginArray();
-  for (std::size_t i = 0; i < kRingLayouts.size(); ++i) {
+  for (std::size_t i = 0; i < std::size(kRingLayouts); ++i) {
     json.BeginObject();
     json.Key("layout").String(RingLayoutName(kRingLayouts[i]));
     json.Key("memory_bytes").Uint(option.layout_bytes[i]);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ PlanOption Option(std::uint32_t points_per_weight, std::uint64_t bytes, double c
 RingPlan PlanOf(const PlanGoal& goal, const std::vector<PlanOption>& options) {
   RingPlan plan;
   plan.data_center = "ams";
-  plan.today = {RingVersion::kV1, 160, kRingLayouts.front()};
+  plan.today = {RingVersion::kV1, 160, kRingLayouts[0]};
   plan.today_bytes = 1600;
   plan.goal = goal;
   plan.options.push_back(Option(160, 800, 0.003, 0.003));
@@ -80,7 +81,7 @@ TEST(RingPlanTest, EveryFigureOfARowIsThatOfItsRing) {
   EXPECT_EQ(plan.today_bytes, today->memory_bytes());
   const NodeMask all = NodeMask::All(20);
   for (const PlanOption& option : plan.options) {
-    for (std::size_t i = 0; i < kRingLayouts.size(); ++i) {
+    for (std::size_t i = 0; i < std::size(kRingLayouts); ++i) {
       const RingParameters parameters{option.version, option.points_per_weight, kRingLayouts[i]};
       const auto ring = Ring::Build(data_center.nodes, parameters).value();
       EXPECT_EQ(option.points, ring->point_count());
@@ -157,7 +158,7 @@ TEST(RingPlanTest, FirstComesWhatMovesNoKeyThenWhatIsSmaller) {
       {Option(8, 40, 0.014, 0.014), Option(16, 80, 0.0097, 0.01), Option(32, 160, 0.007, 0.007)});
   ASSERT_TRUE(plan.recommended);
   EXPECT_EQ(plan.recommended->option, 0U);
-  EXPECT_EQ(plan.recommended->layout, kRingLayouts.back());
+  EXPECT_EQ(plan.recommended->layout, RingLayout::kDense);
   EXPECT_EQ(plan.recommended->bytes, 800U);
   EXPECT_THAT(plan.recommended->reason, AllOf(HasSubstr("takes 50.0% of the memory of layout wide"),
                                               HasSubstr("no key moves")));
@@ -195,11 +196,11 @@ TEST(RingPlanTest, WhereTodaysRingFitsNothingElseIsAdvised) {
 
 TEST(RingPlanTest, ARingInItsSmallestLayoutStaysAsItIs) {
   RingPlan plan = PlanOf({0.01, {}}, {});
-  plan.today.layout = kRingLayouts.back();
+  plan.today.layout = RingLayout::kDense;
   plan.today_bytes = 800;
   Recommend(plan);
   ASSERT_TRUE(plan.recommended);
-  EXPECT_EQ(plan.recommended->layout, kRingLayouts.back());
+  EXPECT_EQ(plan.recommended->layout, RingLayout::kDense);
   EXPECT_THAT(plan.recommended->reason, HasSubstr("as it is, no layout is smaller"));
 }
 
@@ -213,7 +214,7 @@ TEST(RingPlanTest, WhereV2AnswersTheWayToAnotherIsInTheDocs) {
 
 TEST(RingPlanTest, PeopleGetATableAndLinesForTheFile) {
   const RingPlan plan = PlanOf({0.01, {}}, {Option(16, 80, 0.0097, 0.01)});
-  const std::string layout(RingLayoutName(kRingLayouts.back()));
+  const std::string layout(RingLayoutName(RingLayout::kDense));
   const std::string text = Printed([&](Output& output) { PrintPlan(plan, output); });
   EXPECT_THAT(text, HasSubstr("Today: v1 with 160 points a weight, layout wide, 1.6 KiB\n"
                               "Wanted: a CV of at most 1.00%\n"));
