@@ -96,7 +96,7 @@ class RouterServer {
   QueuedTask reload_by_signal_;
   FileReload reload_by_file_;
   TopologyWatcher watcher_;
-  WorkQueue changes_;  // of the store
+  WorkQueue changes_;                                // of the store
   WorkQueue reloads_{WorkQueue::Turn::kAfterCalls};  // of the topology
   WorkQueue reads_{WorkQueue::Turn::kAfterCalls};    // that take long
   RoutingService routing_service_;
