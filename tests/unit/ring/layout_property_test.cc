@@ -144,13 +144,13 @@ TEST(LayoutPropertyTest, LargeSkewedRingsAreTheReference) {
   const auto nodes = Nodes(test_nodes);
   NodeMask pool(nodes->size());
   for (const NodeIndex node : {3u, 17u, 30u}) pool.Insert(node);
-  for (const RingVersion version : {RingVersion::kV1, RingVersion::kV2}) {
-    for (const std::uint32_t mask :
-         {0xFFFFFFFFu, 0x0000FFFFu, 0xFFFF0000u, 0x00000000u, 0x800003FFu, 0x0FFFFFFFu}) {
-      ExpectEveryLayoutIs(ReferenceRing(*nodes, version, 200, mask), nodes, version, 200,
-                          {.threads = 3, .hash_mask_for_test = mask}, pool);
-      if (HasFatalFailure()) FAIL() << "mask " << mask;
-    }
+  RingVersion version = RingVersion::kV1;
+  for (const std::uint32_t mask :
+       {0xFFFFFFFFu, 0x0000FFFFu, 0xFFFF0000u, 0x00000000u, 0x800003FFu, 0x0FFFFFFFu}) {
+    ExpectEveryLayoutIs(ReferenceRing(*nodes, version, 200, mask), nodes, version, 200,
+                        {.threads = 3, .hash_mask_for_test = mask}, pool);
+    if (HasFatalFailure()) FAIL() << "mask " << mask;
+    version = version == RingVersion::kV1 ? RingVersion::kV2 : RingVersion::kV1;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/testing/status_matchers.h"
@@ -25,6 +26,8 @@ using ::ringshift::testing::StatusIs;
 using ::ringshift::testing::TestNode;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+const std::thread::id kMainThread = std::this_thread::get_id();
 
 // 254 hosts of weight 10: 16 hashes among the 406,400 points of v1 are shared.
 std::vector<TestNode> CollidingFleet() { return SequentialNodes("10.0.0.", 254, 10); }
@@ -257,6 +260,34 @@ TEST(RingTest, SizeIsExactAndKnownBeforeBuilding) {
                                                                 : size.points * 29 / 8 + 56 + 80;
     EXPECT_GT(size.bytes, bytes);
     EXPECT_LT(size.bytes, bytes + 512);  // what is there without a point
+  }
+}
+
+TEST(RingTest, ALongBuildTellsHowFarItIsOnTheThreadThatBeganIt) {
+  // Just enough points to be told.
+  const auto nodes = Nodes(SequentialNodes("10.0.0.", 64, 1));
+  const auto per_node = static_cast<std::uint32_t>(RingBuildOptions::kProgressPoints / 64);
+  for (const RingLayout layout : {RingLayout::kPacked, RingLayout::kDense}) {
+    for (const std::uint32_t points : {per_node, per_node - 1}) {
+      std::vector<double> told;
+      const RingBuildOptions options = {.threads = 2, .progress = [&](double done) {
+                                          EXPECT_EQ(std::this_thread::get_id(), kMainThread);
+                                          told.push_back(done);
+                                        }};
+      ASSERT_OK_AND_ASSIGN(
+          const auto ring,
+          Ring::Build(nodes, Parameters(RingVersion::kV2, points, layout), options));
+      if (points < per_node) {
+        EXPECT_TRUE(told.empty());
+        continue;
+      }
+      EXPECT_GT(told.size(), 10u);
+      EXPECT_LE(told.size(), 100u);
+      EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+      EXPECT_GT(told.front(), 0);
+      EXPECT_LT(told.back(), 1);
+      EXPECT_GT(told.back(), 0.9);
+    }
   }
 }
 
