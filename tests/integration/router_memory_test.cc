@@ -114,7 +114,7 @@ TEST_F(MemoryTest, RingsAboveBuildMemoryAreRefusedWithTheFiguresAndTheOldOnesSer
   dir_.Write("topology.yaml", large);
   const v1::TopologyChange change = Reload();
   EXPECT_EQ(change.outcome(), v1::RELOAD_OUTCOME_FAILED);
-  const std::string bytes = std::to_string(PeakOfBuilding(large)) + " bytes (13";
+  const std::string bytes = std::to_string(PeakOfBuilding(large)) + " bytes (12";
   EXPECT_THAT(change.reason(), AllOf(HasSubstr("data center ams"), HasSubstr(bytes),
                                      HasSubstr("--build-memory is 20971520 bytes (20.0 MiB)")));
   EXPECT_LT(Memory("VmHWM") - before, 10 << 20);
