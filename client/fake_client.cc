@@ -67,7 +67,7 @@ absl::Status Check(const BatchQuery& query) {
                                                    " keys; it must have 1 to ", kMaxBatchKeys));
   }
   for (std::size_t i = 0; i < query.keys.size(); ++i) {
-    if (absl::Status good = CheckKey(absl::StrCat("key ", i), query.keys[i]); !good.ok()) {
+    if (absl::Status good = CheckKey(absl::StrCat("keys[", i, "]"), query.keys[i]); !good.ok()) {
       return good;
     }
   }

@@ -1,5 +1,6 @@
 // ringshiftd: see --help.
 #include <fcntl.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
@@ -107,6 +108,10 @@ void LogForGrpc(gpr_log_func_args* args) {
   if (args->severity == GPR_LOG_SEVERITY_ERROR) LogWarn("grpc", {{"error", args->message}});
 }
 
+// What a client sends in place of text makes protobuf write a line to stderr, and wait where nobody
+// reads it. The client has its answer, and the metrics count it.
+void SilenceProtobuf() { google::protobuf::SetLogHandler(nullptr); }
+
 int Run(const RouterOptions& options) {
   // The signal thread uses them until the process is gone.
   static Lifecycle& lifecycle = *new Lifecycle;
@@ -126,6 +131,7 @@ int Run(const RouterOptions& options) {
   // Its lock-order bookkeeping costs gRPC some percent of a call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ::gpr_set_log_function(LogForGrpc);
+  SilenceProtobuf();
 
   absl::StatusOr<std::unique_ptr<RouterServer>> router = RouterServer::Start(options, lifecycle);
   absl::Status status = router.status();

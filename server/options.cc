@@ -235,12 +235,13 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
       "that serves; one that needs more is not changed; for example 8GiB (default: what the "
       "system lets the router have)",
       "", [&](const std::string& text) { return ParseBuildMemory(text, options.build_memory); });
-  flags.AddValue(
-      "max-concurrent-calls", "N",
-      "how many Route and RouteBatch calls may be in flight at once; more are refused with "
-      "RESOURCE_EXHAUSTED",
-      std::to_string(options.max_concurrent_calls),
-      [&](const std::string& text) { return ParseMaxCalls(text, options.max_concurrent_calls); });
+  flags.AddValue("max-concurrent-calls", "N",
+                 "how many Route and RouteBatch calls may wait for their answers at once; more are "
+                 "refused with "
+                 "RESOURCE_EXHAUSTED",
+                 std::to_string(options.max_concurrent_calls), [&](const std::string& text) {
+                   return ParseMaxCalls(text, options.max_concurrent_calls);
+                 });
   flags.AddValue("public-address", "HOST:PORT", "the port for edge services",
                  options.public_address.ToString(), [&](const std::string& text) {
                    return ParseAddress(text, options.public_address);

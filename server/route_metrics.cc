@@ -35,9 +35,10 @@ std::size_t FirstCounter(RoutingMethod method) {
 // What a routing call can answer beside OK.
 constexpr std::array kErrors = {absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
                                 absl::StatusCode::kUnavailable};
-// What is refused unread belongs to no data center.
+// What is refused unread, or given up since its client does not take the answer, belongs to no data
+// center.
 constexpr std::array kOtherErrors = {
-    absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
+    absl::StatusCode::kCancelled, absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
     absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable};
 
 prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations, const MethodName& method) {
@@ -135,7 +136,7 @@ void RouteMetrics::Collect(MetricFamilies& families) const {
   prometheus::MetricFamily errors = MakeFamily(
       prometheus::MetricType::Counter, "ringshift_route_errors_total",
       "Keys that were refused, by gRPC status code; `other` is an unknown data center, or "
-      "a call that was not read.");
+      "a call that was not read, or whose answer was not taken.");
   for (const auto& [name, metrics] : data_centers) {
     for (const DataCenterRouteMetrics::PoolCounters& pool : metrics->pools_) {
       for (const RingVersion version : {RingVersion::kV1, RingVersion::kV2}) {

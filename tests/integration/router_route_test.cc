@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +29,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Optional;
+using ::testing::StartsWith;
 
 v1::RouteRequest Request(const std::string& data_center, const std::string& key,
                          const std::string& pool = "", int replicas = 0) {
@@ -163,6 +166,18 @@ TEST_F(RouteTest, WhatIsOutOfRangeIsRefusedWithTheLimit) {
   EXPECT_THAT(
       Refusal(Request("ams", "key", "", -1)),
       StatusIs(absl::StatusCode::kInvalidArgument, AllOf(HasSubstr("-1"), HasSubstr("16"))));
+}
+
+TEST_F(RouteTest, ANameThatIsNoTextIsRefusedAndWritesNoLine) {
+  v1::RouteRequest request;
+  request.set_data_center("\xFF");
+  request.set_key("k");
+  EXPECT_THAT(Refusal(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes of the request")));
+  router_.process().Signal(SIGTERM);
+  EXPECT_THAT(router_.process().WaitForExit(), Optional(0));
+  std::istringstream lines(router_.process().Stderr());
+  for (std::string line; std::getline(lines, line);) EXPECT_THAT(line, StartsWith("ts="));
 }
 
 TEST_F(RouteTest, APoolWithoutNodesIsUnavailable) {

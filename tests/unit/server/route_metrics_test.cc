@@ -140,6 +140,7 @@ TEST_F(RouteMetricsTest, ABatchCountsItsKeys) {
 TEST_F(RouteMetricsTest, WhatWasNotReadBelongsToNoDataCenter) {
   Serve("ams", {});
   EXPECT_THAT(Errors(), Contains(Pair("other/RESOURCE_EXHAUSTED", 0)));
+  EXPECT_THAT(Errors(), Contains(Pair("other/CANCELLED", 0)));
   EXPECT_THAT(Errors(), Not(Contains(Pair("ams/RESOURCE_EXHAUSTED", 0))));
   metrics_.other().CountErrors(absl::StatusCode::kResourceExhausted, 1);
   EXPECT_THAT(Errors(), Contains(Pair("other/RESOURCE_EXHAUSTED", 1)));
