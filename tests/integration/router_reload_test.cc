@@ -602,7 +602,7 @@ TEST_F(ReloadTest, AWeightThatGoesUpAndDownLeavesNothingBehind) {
   ASSERT_THAT(client_->SetShare("ams", 500'000), IsOk());
   const auto owners = client_->Owners("ams", 500);
   const std::uint64_t checksum = client_->TableChecksum("ams");
-  const long before = Memory(router_->process().pid(), "VmRSS");
+  [[maybe_unused]] const long before = Memory(router_->process().pid(), "VmRSS");
   for (int i = 0; i < 3; ++i) {
     for (const int weight : {20'000, 1}) {
       Write(Topology({{.weight = 1000, .first_weight = weight}}));
