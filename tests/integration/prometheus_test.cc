@@ -18,13 +18,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "ringshift/v1/migration.grpc.pb.h"
 #include "ringshift/v1/routing.grpc.pb.h"
 #include "tests/integration/json_testing.h"
@@ -200,8 +201,8 @@ std::vector<std::string> DashboardExpressions() {
   for (const google::protobuf::Struct& panel : Objects(dashboard, "panels")) {
     for (const google::protobuf::Struct& target : Objects(panel, "targets")) {
       std::string expression = Member(target, "expr").string_value();
-      expression = std::regex_replace(expression, std::regex("\\$data_center"), "(ams|fra|new)");
-      expression = std::regex_replace(expression, std::regex("\\$__rate_interval"), "10s");
+      absl::StrReplaceAll({{"$data_center", "(ams|fra|new)"}, {"$__rate_interval", "10s"}},
+                          &expression);
       EXPECT_THAT(expression, Not(HasSubstr("$")));
       expressions.push_back(expression);
     }
@@ -211,8 +212,19 @@ std::vector<std::string> DashboardExpressions() {
 
 // The names of metrics in PromQL.
 std::set<std::string> MetricNames(const std::string& expression) {
-  const std::regex name("\\b(ringshift|process)_[a-z0-9_]+");
-  return {std::sregex_token_iterator(expression.begin(), expression.end(), name), {}};
+  constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::set<std::string> names;
+  for (std::size_t begin = 0;
+       (begin = expression.find_first_of(kNameCharacters, begin)) != std::string::npos;) {
+    const std::size_t end =
+        std::min(expression.find_first_not_of(kNameCharacters, begin), expression.size());
+    const std::string name = expression.substr(begin, end - begin);
+    for (const std::string_view prefix : {"ringshift_", "process_"}) {
+      if (name.starts_with(prefix) && name.size() > prefix.size()) names.insert(name);
+    }
+    begin = end;
+  }
+  return names;
 }
 
 class PrometheusTest : public ::testing::Test {
@@ -301,7 +313,10 @@ TEST_F(PrometheusTest, EveryExpressionOfTheDashboardAndOfTheAlertsWorksDuringAMi
   const std::string readme = ReadWhatIsThere(RINGSHIFT_SOURCE_DIR "/README.md");
   const std::string operations = ReadWhatIsThere(RINGSHIFT_SOURCE_DIR "/docs/operations.md");
   for (const std::string& metric : MetricNames(first_.Get("/metrics"))) {
-    const std::string family = std::regex_replace(metric, std::regex("_(bucket|sum|count)$"), "");
+    std::string family = metric;
+    for (const std::string_view part : {"_bucket", "_sum", "_count"}) {
+      if (metric.ends_with(part)) family.resize(metric.size() - part.size());
+    }
     if (!family.starts_with("ringshift_")) continue;
     EXPECT_THAT(readme, HasSubstr("`" + family + "`"));
   }

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -82,8 +81,11 @@ class VerifyFleetDocumentTest : public ::testing::Test {
   void RecordOwners(const std::vector<std::string>& blocks) {
     std::string fleet = blocks.at(0) + blocks.at(1);
     // A server that does not answer would be left out of the next choices.
-    fleet = std::regex_replace(fleet, std::regex("\n    server ([^;]*);"),
-                               "\n    server $1 max_fails=0;");
+    constexpr std::string_view kServer = "\n    server ";
+    for (std::size_t at = 0; (at = fleet.find(kServer, at)) != std::string::npos;) {
+      at = fleet.find(';', at);
+      fleet.insert(at, " max_fails=0");
+    }
     const std::string socket = dir_.File("nginx.sock");
     fleet = ReplaceAll(fleet, "listen 80;", "listen unix:" + socket + ";");
     std::string paths;
