@@ -256,7 +256,8 @@ class RouterSuite {
     };
     const absl::StatusOr<PairRatio> ratio = MeasurePairs(size_.pairs, p99_beside_reload, p99);
     if (!ratio.ok()) return ratio.status();
-    figures_.AddRatio("unary_p99_beside_reloads", *ratio, "us p99 of Route", Target{3, Bound::kBelow});
+    figures_.AddRatio("unary_p99_beside_reloads", *ratio, "us p99 of Route",
+                      Target{3, Bound::kBelow});
     return absl::OkStatus();
   }
 

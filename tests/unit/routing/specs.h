@@ -43,7 +43,7 @@ inline DataCenterSpec MakeSpec(std::size_t count, std::uint32_t weight = 100) {
 inline DataCenterSpec MakeSpecWithSparsePool() {
   DataCenterSpec spec = MakeSpec(3000, 1);
   for (std::size_t i = 0; i < spec.nodes.size(); i += 10) spec.nodes[i].features = {"t"};
-  for (const std::size_t i : {700, 1702}) spec.nodes[i].features = {"s"};
+  for (const std::size_t i : {std::size_t{700}, std::size_t{1702}}) spec.nodes[i].features = {"s"};
   spec.pools = {{"tenth", {"t"}}, {"sparse", {"s"}}};
   spec.v1->points_per_weight = 30;
   spec.v2.points_per_weight = 40;
