@@ -105,7 +105,8 @@ TEST(FakeClientTest, RefusesWhatARouterRefuses) {
 
   EXPECT_THAT(client.RouteBatch({"", {"key"}}), refused("data_center is empty"));
   EXPECT_THAT(client.RouteBatch({"ams", {"key", ""}}), refused("keys[1] is empty"));
-  EXPECT_THAT(client.RouteBatch({"ams", {"key", longest + "k"}}), refused("keys[1] has 16385 bytes"));
+  EXPECT_THAT(client.RouteBatch({"ams", {"key", longest + "k"}}),
+              refused("keys[1] has 16385 bytes"));
   EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(10'000, "k")}), IsOk());
   EXPECT_THAT(client.RouteBatch({"ams", std::vector<std::string>(10'001, "k")}),
               refused("10001 keys"));
