@@ -20,6 +20,7 @@
 #include "client/ringctl/checks.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
+#include "client/ringctl/ring_of_file.h"
 #include "ring/ring.h"
 
 namespace ringshift {
@@ -87,12 +88,7 @@ void AddRingBalanceCommand(CLI::App& ring, ExitCode& result) {
   auto options = std::make_shared<BalanceOptions>();
   CLI::App* command = ring.add_subcommand(
       "balance", "The share of every node against its ideal one, as a chart (offline)");
-  command->add_option("--topology", options->topology_file, "The topology file")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--data-center", options->data_center, "The data center")
-      ->required()
-      ->type_name("NAME");
+  AddDataCenterOfFileOptions(*command, options->topology_file, options->data_center);
   command->add_option("--ring", options->ring, "v1 or v2 alone (default: those that there are)")
       ->type_name("v1|v2")
       ->check(CheckOneOf({"v1", "v2"}));

@@ -13,6 +13,7 @@
 #include "client/ringctl/checks.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
+#include "client/ringctl/ring_of_file.h"
 #include "client/ringctl/ring_plan.h"
 #include "client/ringctl/ring_plan_view.h"
 #include "client/ringctl/text.h"
@@ -88,12 +89,7 @@ void AddRingPlanCommand(CLI::App& ring, ExitCode& result) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = ring.add_subcommand(
       "plan", "Which ring to take for a balance, or for an amount of memory (offline)");
-  command->add_option("--topology", options->topology_file, "The topology file")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--data-center", options->data_center, "The data center")
-      ->required()
-      ->type_name("NAME");
+  AddDataCenterOfFileOptions(*command, options->topology_file, options->data_center);
   command
       ->add_option("--ring", options->ring,
                    "The ring that answers today (default: v1, or v2 where there is no v1)")

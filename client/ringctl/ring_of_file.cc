@@ -6,13 +6,18 @@
 
 namespace ringshift {
 
-void AddRingOfFileOptions(CLI::App& command, RingOfFile& ring) {
-  command.add_option("--topology", ring.topology_file, "The topology file")
+void AddDataCenterOfFileOptions(CLI::App& command, std::string& topology_file,
+                                std::string& data_center) {
+  command.add_option("--topology", topology_file, "The topology file")
       ->required()
       ->type_name("FILE");
-  command.add_option("--data-center", ring.data_center, "The data center, as the file names it")
+  command.add_option("--data-center", data_center, "The data center, as the file names it")
       ->required()
       ->type_name("NAME");
+}
+
+void AddRingOfFileOptions(CLI::App& command, RingOfFile& ring) {
+  AddDataCenterOfFileOptions(command, ring.topology_file, ring.data_center);
   command.add_option("--ring", ring.ring, "Which ring: v1 or v2")
       ->required()
       ->type_name("v1|v2")

@@ -1,4 +1,4 @@
-// Which ring of which topology file, and the options that say it.
+// Which data center or ring of which topology file, and the options that say it.
 //
 // Thread safety: thread-compatible.
 #ifndef RINGSHIFT_CLIENT_RINGCTL_RING_OF_FILE_H_
@@ -18,7 +18,11 @@ struct RingOfFile {
   std::string ring;  // "v1" or "v2"
 };
 
-// Adds the options, all of them required.
+// Adds --topology and --data-center, both required.
+void AddDataCenterOfFileOptions(CLI::App& command, std::string& topology_file,
+                                std::string& data_center);
+
+// Adds those and --ring, all of them required.
 void AddRingOfFileOptions(CLI::App& command, RingOfFile& ring);
 
 }  // namespace ringshift

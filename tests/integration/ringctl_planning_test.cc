@@ -53,6 +53,21 @@ class RingctlPlanningTest : public ::testing::Test {
     return Ringctl(more);
   }
 
+  struct Wrong {
+    std::string data_center;
+    std::vector<std::string> more;
+    int exit_code;
+    std::string message;
+  };
+  void ExpectRefused(const std::string& command, const std::vector<Wrong>& cases) const {
+    for (const Wrong& wrong : cases) {
+      const Completed done = Ring(command, wrong.data_center, wrong.more);
+      EXPECT_EQ(done.exit_code, wrong.exit_code) << wrong.message;
+      EXPECT_THAT(done.err, HasSubstr(wrong.message));
+      EXPECT_EQ(done.out, "");
+    }
+  }
+
   TempDir dir_;
   const std::string topology_ = dir_.Write("topology.yaml", kTopology);
 };
@@ -89,25 +104,15 @@ TEST_F(RingctlPlanningTest, BalanceOfOneRingIsPlotted) {
 }
 
 TEST_F(RingctlPlanningTest, BalanceSaysWhatIsWrong) {
-  const struct {
-    std::string data_center;
-    std::vector<std::string> more;
-    int exit_code;
-    const char* message;
-  } cases[] = {
-      {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
-      {"ams", {"--pool", "x"}, 3, "unknown pool \"x\""},
-      {"ams", {"--pool", "nowhere"}, 3, "pool nowhere has no node"},
-      {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
-      {"ams", {"--plot", "/no/such/place.svg"}, 3, "cannot write /no/such/place.svg"},
-      {"ams", {"--ring", "v3"}, 2, "\"v3\" is none of v1, v2"},
-  };
-  for (const auto& wrong : cases) {
-    const Completed done = Ring("balance", wrong.data_center, wrong.more);
-    EXPECT_EQ(done.exit_code, wrong.exit_code) << wrong.message;
-    EXPECT_THAT(done.err, HasSubstr(wrong.message));
-    EXPECT_EQ(done.out, "");
-  }
+  ExpectRefused("balance",
+                {
+                    {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
+                    {"ams", {"--pool", "x"}, 3, "unknown pool \"x\""},
+                    {"ams", {"--pool", "nowhere"}, 3, "pool nowhere has no node"},
+                    {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
+                    {"ams", {"--plot", "/no/such/place.svg"}, 3, "cannot write /no/such/place.svg"},
+                    {"ams", {"--ring", "v3"}, 2, "\"v3\" is none of v1, v2"},
+                });
 }
 
 TEST_F(RingctlPlanningTest, PlanRecommendsFirstWhatMovesNoKey) {
@@ -150,26 +155,16 @@ TEST_F(RingctlPlanningTest, PlanIsOneForWhatCannotBeReached) {
 }
 
 TEST_F(RingctlPlanningTest, PlanSaysWhatIsWrong) {
-  const struct {
-    std::string data_center;
-    std::vector<std::string> more;
-    int exit_code;
-    const char* message;
-  } cases[] = {
-      {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
-      {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
-      {"ams", {"--target-cv", "2"}, 2, "\"2\" is not a CV above 0 and up to 1"},
-      {"ams", {"--target-cv", "0"}, 2, "\"0\" is not a CV above 0 and up to 1"},
-      {"ams", {"--target-cv", "nan"}, 2, "\"nan\" is not a CV above 0 and up to 1"},
-      {"ams", {"--max-memory", "1MB"}, 2, "\"1MB\" is not a number of bytes above 0"},
-      {"ams", {"--target-cv", "2%", "--max-memory", "1MiB"}, 2, "exclude each other"},
-  };
-  for (const auto& wrong : cases) {
-    const Completed done = Ring("plan", wrong.data_center, wrong.more);
-    EXPECT_EQ(done.exit_code, wrong.exit_code) << wrong.message;
-    EXPECT_THAT(done.err, HasSubstr(wrong.message));
-    EXPECT_EQ(done.out, "");
-  }
+  ExpectRefused("plan",
+                {
+                    {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
+                    {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
+                    {"ams", {"--target-cv", "2"}, 2, "\"2\" is not a CV above 0 and up to 1"},
+                    {"ams", {"--target-cv", "0"}, 2, "\"0\" is not a CV above 0 and up to 1"},
+                    {"ams", {"--target-cv", "nan"}, 2, "\"nan\" is not a CV above 0 and up to 1"},
+                    {"ams", {"--max-memory", "1MB"}, 2, "\"1MB\" is not a number of bytes above 0"},
+                    {"ams", {"--target-cv", "2%", "--max-memory", "1MiB"}, 2, "exclude each other"},
+                });
 }
 
 }  // namespace
