@@ -177,6 +177,13 @@ class RouterSuite {
     return absl::OkStatus();
   }
 
+  // Of Route calls, in microseconds.
+  absl::StatusOr<double> P99(RouteSide& routes) const {
+    const absl::StatusOr<LoadResult> result = routes.load.Run(size_.calls);
+    if (!result.ok()) return result.status();
+    return Microseconds(result->p99);
+  }
+
   // Route calls alone, and with a client beside them that has one batch after the other.
   absl::Status MeasureBesideBatches() {
     const absl::StatusOr<BenchCase> bench_case = FindCase(size_.case_1m);
@@ -189,11 +196,7 @@ class RouterSuite {
     BatchQuestions batch_questions(*workload, kBatchKeys);
     BatchLoad batches((*routes)->server.address(), batch_questions, 1, 1);
 
-    const auto p99 = [&]() -> absl::StatusOr<double> {
-      const absl::StatusOr<LoadResult> result = (*routes)->load.Run(size_.calls);
-      if (!result.ok()) return result.status();
-      return Microseconds(result->p99);
-    };
+    const auto p99 = [&] { return P99(**routes); };
     std::size_t batch_count = 0;
     std::chrono::duration<double> batch_time{};
     const auto p99_beside_batches = [&]() -> absl::StatusOr<double> {
@@ -249,11 +252,7 @@ class RouterSuite {
       if (!result.ok()) return result.status();
       return Microseconds(result->p99);
     };
-    const auto p99 = [&]() -> absl::StatusOr<double> {
-      const absl::StatusOr<LoadResult> result = routes.load.Run(size_.calls);
-      if (!result.ok()) return result.status();
-      return Microseconds(result->p99);
-    };
+    const auto p99 = [&] { return P99(routes); };
     const absl::StatusOr<PairRatio> ratio = MeasurePairs(size_.pairs, p99_beside_reload, p99);
     if (!ratio.ok()) return ratio.status();
     figures_.AddRatio("unary_p99_beside_reloads", *ratio, "us p99 of Route",
