@@ -13,6 +13,7 @@
 #ifndef RINGSHIFT_RING_POOL_RINGS_H_
 #define RINGSHIFT_RING_POOL_RINGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,10 +33,11 @@ struct PoolWalk {
   std::uint64_t longest = 0;
 };
 
-// By index in `pools`. Cost: one pass over the points for all pools, with some two nanoseconds for
-// each pool that a point is in, on as many threads as there are cores or pools.
-// REQUIRES: no pool is null; each is of the ring's nodes
-std::vector<PoolWalk> MeasurePoolWalks(const Ring& ring, std::span<const NodeMask* const> pools);
+// By index in `pools`. Cost: a pass over the points for every 64 pools, with a nanosecond or two
+// for each gap that a pool has between its points; divided by the threads. 0 threads means one for
+// each core, as far as the ring is worth it. REQUIRES: no pool is null; each is of the ring's nodes
+std::vector<PoolWalk> MeasurePoolWalks(const Ring& ring, std::span<const NodeMask* const> pools,
+                                       std::size_t threads = 0);
 
 // A pool whose mean walk is above that many points, about a nanosecond each, gets a ring of its
 // own.

@@ -66,6 +66,7 @@ class DensePoints {
   template <typename Found>
   void FindFirsts(std::span<const std::uint32_t> positions, const Found& found) const;
   Cursor CursorAtBegin() const;
+  Cursor CursorAt(std::uint32_t position, std::size_t index) const;
   std::uint64_t bytes() const {
     return shape_.bytes() + full_groups_.size() * sizeof(full_groups_[0]);
   }
@@ -190,7 +191,13 @@ class DensePoints {
 
 class DensePoints::Cursor {
  public:
-  explicit Cursor(const DensePoints& points) : points_(points) { Load(); }
+  Cursor(const DensePoints& points, std::uint32_t position, std::size_t index)
+      : points_(points),
+        index_(index),
+        next_bucket_(static_cast<std::size_t>(std::uint64_t{position} >> points.low_bits_)) {
+    NextBucket();
+    Load();
+  }
 
   bool AtEnd() const { return index_ == points_.size_; }
   // REQUIRES: !AtEnd()
@@ -217,14 +224,18 @@ class DensePoints::Cursor {
   }
 
   const DensePoints& points_;
-  std::size_t index_ = 0;
+  std::size_t index_;
   std::uint64_t point_ = 0;
   std::uint32_t high_ = 0;  // bits of the hashes in the bucket
   std::size_t bucket_end_ = 0;
-  std::size_t next_bucket_ = 0;
+  std::size_t next_bucket_;
 };
 
-inline DensePoints::Cursor DensePoints::CursorAtBegin() const { return Cursor(*this); }
+inline DensePoints::Cursor DensePoints::CursorAtBegin() const { return CursorAt(0, 0); }
+
+inline DensePoints::Cursor DensePoints::CursorAt(std::uint32_t position, std::size_t index) const {
+  return Cursor(*this, position, index);
+}
 
 template <typename Found>
 void DensePoints::FindFirsts(std::span<const std::uint32_t> positions, const Found& found) const {

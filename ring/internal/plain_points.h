@@ -1,12 +1,13 @@
 // The points of the layouts `wide` and `packed`: a sorted array and its index.
 //
 // Every layout has these members, and nothing outside of ring/internal/ knows another one:
-//   size()                    points, 1 to 2^32 - 1
-//   hash(i), node(i)          of point i in order of (hash, tie rule)
-//   FindFirst(position)       the index of the first point at or after it; 0 where that wraps
-//   around FindFirsts(positions, f)  f(i, FindFirst(positions[i])) for each i; the searches go side
-//   by side CursorAtBegin()           for a pass over all points: AtEnd(), hash(), node(), Next()
-//   bytes()                   that it holds beside its own size
+//   size()                   points, 1 to 2^32 - 1
+//   hash(i), node(i)         of point i in order of (hash, tie rule)
+//   FindFirst(position)      the index of the first point at or after it; 0 where that wraps around
+//   FindFirsts(positions, f) f(i, FindFirst(positions[i])) for each i; the searches go side by side
+//   CursorAtBegin()          for a pass over all points: AtEnd(), hash(), node(), Next()
+//   CursorAt(position, i)    the same from point i on, the first one at or after the position
+//   bytes()                  that it holds beside its own size
 //
 // Thread safety: immutable.
 #ifndef RINGSHIFT_RING_INTERNAL_PLAIN_POINTS_H_
@@ -28,8 +29,8 @@ class PlainPoints {
  public:
   class Cursor {
    public:
-    explicit Cursor(const PointArray<P>& points)
-        : next_(points.data()), end_(points.data() + points.size()) {}
+    Cursor(const PointArray<P>& points, std::size_t index)
+        : next_(points.data() + index), end_(points.data() + points.size()) {}
 
     bool AtEnd() const { return next_ == end_; }
     // REQUIRES: !AtEnd()
@@ -60,7 +61,10 @@ class PlainPoints {
   void FindFirsts(std::span<const std::uint32_t> positions, const Found& found) const {
     FindFirstPoints(points_, index_, positions, found);
   }
-  Cursor CursorAtBegin() const { return Cursor(points_); }
+  Cursor CursorAtBegin() const { return Cursor(points_, 0); }
+  Cursor CursorAt(std::uint32_t /*position*/, std::size_t index) const {
+    return Cursor(points_, index);
+  }
   std::uint64_t bytes() const { return Bytes(size()); }
 
  private:

@@ -57,11 +57,12 @@ TEST(PoolWalksTest, AreThoseThatTheReferenceWalksAlsoWhereTiesAreEverywhere) {
            static_cast<std::uint32_t>(1 + random() % 4)});
     }
     const auto nodes = Nodes(test_nodes);
-    std::vector<NodeMask> masks(5, NodeMask(nodes->size()));
+    // Sometimes more than fit in a word.
+    std::vector<NodeMask> masks(round % 50 == 0 ? 150 : 5, NodeMask(nodes->size()));
     masks[0] = NodeMask::All(nodes->size());
     for (std::size_t i = 2; i < masks.size(); ++i) {  // masks[1] stays empty
       for (NodeIndex node = 0; node < nodes->size(); ++node) {
-        if (random() % i == 0) masks[i].Insert(node);
+        if (random() % (2 + i % 3) == 0) masks[i].Insert(node);
       }
     }
     std::vector<const NodeMask*> pools;
@@ -73,13 +74,37 @@ TEST(PoolWalksTest, AreThoseThatTheReferenceWalksAlsoWhereTiesAreEverywhere) {
       const auto ring = Ring::Build(nodes, parameters, {.hash_mask_for_test = hash_mask}).value();
       const ReferenceRing reference(*nodes, parameters.version, parameters.points_per_weight,
                                     hash_mask);
-      const std::vector<PoolWalk> walks = MeasurePoolWalks(*ring, pools);
+      const std::size_t threads = static_cast<std::size_t>(round) % 4;  // 0: as many as it likes
+      const std::vector<PoolWalk> walks = MeasurePoolWalks(*ring, pools, threads);
       ASSERT_EQ(walks.size(), pools.size());
       for (std::size_t i = 0; i < pools.size(); ++i) {
         const PoolWalk expected = ReferenceWalk(reference, masks[i]);
         ASSERT_EQ(walks[i].points, expected.points) << round << " pool " << i;
         ASSERT_EQ(walks[i].longest, expected.longest) << round << " pool " << i;
         ASSERT_DOUBLE_EQ(walks[i].mean, expected.mean) << round << " pool " << i;
+      }
+    }
+  }
+}
+
+TEST(PoolWalksTest, AreTheSameWhateverTheThreads) {
+  const auto nodes = Nodes(SequentialNodes("10.1.0.", 200));
+  NodeMask all_but_one = NodeMask::All(nodes->size()), one(nodes->size()), half(nodes->size());
+  all_but_one.Erase(17);
+  one.Insert(17);
+  for (NodeIndex node = 0; node < nodes->size(); node += 2) half.Insert(node);
+  const std::array<const NodeMask*, 3> pools = {&all_but_one, &one, &half};
+  const ReferenceRing reference(*nodes, RingVersion::kV1, 1000);
+  std::vector<PoolWalk> expected;
+  for (const NodeMask* pool : pools) expected.push_back(ReferenceWalk(reference, *pool));
+  for (const RingLayout layout : kRingLayouts) {
+    const auto ring = Ring::Build(nodes, {RingVersion::kV1, 1000, layout}).value();
+    for (const std::size_t threads : {0u, 1u, 2u, 3u, 7u}) {
+      const std::vector<PoolWalk> walks = MeasurePoolWalks(*ring, pools, threads);
+      for (std::size_t i = 0; i < pools.size(); ++i) {
+        EXPECT_EQ(walks[i].points, expected[i].points) << threads << " threads, pool " << i;
+        EXPECT_EQ(walks[i].longest, expected[i].longest) << threads << " threads, pool " << i;
+        EXPECT_DOUBLE_EQ(walks[i].mean, expected[i].mean) << threads << " threads, pool " << i;
       }
     }
   }
