@@ -268,8 +268,8 @@ absl::StatusOr<std::vector<PoolRing>> BuildPoolRings(const std::shared_ptr<const
     absl::StatusOr<std::shared_ptr<const Ring>> own =
         Ring::Build(nodes, ring.parameters(), {.members = pools[pool]});
     if (!own.ok()) return own.status();
-    bytes_left -= std::min(bytes_left, (*own)->memory_bytes());
     rings[pool].own = *std::move(own);
+    bytes_left -= std::min(bytes_left, rings[pool].own_bytes());
   }
   return rings;
 }

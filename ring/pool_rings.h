@@ -50,6 +50,11 @@ struct PoolRing {
   PoolWalk walk;
   // Null where the pool is a view of the whole ring.
   std::shared_ptr<const Ring> own;
+
+  // 0 without an own ring.
+  std::uint64_t own_bytes() const { return own == nullptr ? 0 : own->memory_bytes(); }
+  // True where its walks are long and no memory was left for a ring of its own.
+  bool lacks_own() const { return own == nullptr && walk.mean > kLongMeanWalk; }
 };
 
 // By index in `pools`. Errors: those of Ring::Build. Cost: that of MeasurePoolWalks, and of

@@ -51,17 +51,6 @@ const DataCenter::BuiltRing* FindEqualRing(const DataCenter* previous, const Nod
   return is_equal ? ring : nullptr;
 }
 
-absl::StatusOr<std::vector<DataCenter::Pool>> MakePools(const DataCenterSpec& spec,
-                                                        const NodeSet& nodes) {
-  std::vector<DataCenter::Pool> pools = {{std::string(kDefaultPool), NodeMask::All(nodes.size())}};
-  for (const PoolSpec& pool : spec.pools) {
-    absl::StatusOr<NodeMask> mask = MakePoolMask(spec, nodes, pool.name);
-    if (!mask.ok()) return mask.status();
-    pools.push_back({pool.name, *std::move(mask)});
-  }
-  return pools;
-}
-
 std::vector<const NodeMask*> MasksOf(const std::vector<DataCenter::Pool>& pools) {
   std::vector<const NodeMask*> masks;
   for (const DataCenter::Pool& pool : pools) masks.push_back(&pool.nodes);
@@ -154,6 +143,17 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
   return built;
 }
 
+absl::StatusOr<std::vector<DataCenter::Pool>> DataCenter::MakePools(const DataCenterSpec& spec,
+                                                                    const NodeSet& nodes) {
+  std::vector<Pool> pools = {{std::string(kDefaultPool), NodeMask::All(nodes.size())}};
+  for (const PoolSpec& pool : spec.pools) {
+    absl::StatusOr<NodeMask> mask = MakePoolMask(spec, nodes, pool.name);
+    if (!mask.ok()) return mask.status();
+    pools.push_back({pool.name, *std::move(mask)});
+  }
+  return pools;
+}
+
 absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
                                                      const DataCenter* previous) {
   const absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(spec);
@@ -186,9 +186,7 @@ absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
 
 std::uint64_t DataCenter::BuiltRing::memory_bytes() const {
   std::uint64_t bytes = ring->memory_bytes();
-  for (const PoolRing& pool : pools) {
-    if (pool.own != nullptr) bytes += pool.own->memory_bytes();
-  }
+  for (const PoolRing& pool : pools) bytes += pool.own_bytes();
   return bytes;
 }
 

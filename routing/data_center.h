@@ -70,6 +70,10 @@ class DataCenter {
   static absl::StatusOr<BuildMemory> MeasureBuild(const DataCenterSpec& spec,
                                                   const DataCenter* previous = nullptr);
 
+  // What pools() has. `nodes` is MakeNodeSet(spec). Errors: those of MakePoolMask.
+  static absl::StatusOr<std::vector<Pool>> MakePools(const DataCenterSpec& spec,
+                                                     const NodeSet& nodes);
+
   const DataCenterSpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }
   const std::string& tier() const { return spec_.tier; }

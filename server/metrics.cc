@@ -20,13 +20,13 @@ prometheus::MetricFamily MakeGauge(std::string name, std::string help) {
   return MakeFamily(prometheus::MetricType::Gauge, std::move(name), std::move(help));
 }
 
-// The ring_* families, one series a data center and ring.
+// The ring_* families, one series a data center and ring, or pool of the topology on it.
 class RingFamilies {
  public:
-  void Add(const std::string& data_center, const DataCenter::BuiltRing& built) {
+  void Add(const DataCenter& data_center, const DataCenter::BuiltRing& built) {
     const Ring& ring = *built.ring;
     const MetricLabels labels = {
-        {"data_center", data_center},
+        {"data_center", data_center.name()},
         {"ring_version", std::string(RingVersionName(ring.parameters().version))}};
     AddGauge(memory_, labels, static_cast<double>(built.memory_bytes()));
     AddGauge(points_, labels, static_cast<double>(ring.point_count()));
@@ -34,18 +34,26 @@ class RingFamilies {
     AddGauge(build_duration_, labels, built.build_time.count());
     AddGauge(share_cv_, labels, built.ownership.cv);
     AddGauge(share_max_ratio_, labels, built.ownership.max_ratio);
+    for (std::size_t i = 1; i < built.pools.size(); ++i) {  // in `default`, nothing is skipped
+      MetricLabels pool_labels = labels;
+      pool_labels.push_back({"pool", data_center.pools()[i].name});
+      AddGauge(pool_walk_, pool_labels, built.pools[i].walk.mean);
+      AddGauge(pool_memory_, pool_labels, static_cast<double>(built.pools[i].own_bytes()));
+    }
   }
 
   void MoveTo(MetricFamilies& families) {
     for (prometheus::MetricFamily* family :
-         {&memory_, &points_, &collisions_, &build_duration_, &share_cv_, &share_max_ratio_}) {
+         {&memory_, &points_, &collisions_, &build_duration_, &share_cv_, &share_max_ratio_,
+          &pool_walk_, &pool_memory_}) {
       families.push_back(std::move(*family));
     }
   }
 
  private:
   prometheus::MetricFamily memory_ =
-      MakeGauge("ringshift_ring_memory_bytes", "Memory that the ring holds.");
+      MakeGauge("ringshift_ring_memory_bytes",
+                "Memory that the ring holds, with the small rings of sparse pools.");
   prometheus::MetricFamily points_ = MakeGauge("ringshift_ring_points", "Points on the ring.");
   prometheus::MetricFamily collisions_ =
       MakeGauge("ringshift_ring_collisions", "Hash values on which several nodes have a point.");
@@ -57,6 +65,12 @@ class RingFamilies {
   prometheus::MetricFamily share_max_ratio_ =
       MakeGauge("ringshift_ring_share_max_ratio",
                 "The largest share of a node over the share that its weight deserves.");
+  prometheus::MetricFamily pool_walk_ =
+      MakeGauge("ringshift_ring_pool_walk_points",
+                "Points that a lookup in the pool looks at on the whole ring, on average.");
+  prometheus::MetricFamily pool_memory_ = MakeGauge(
+      "ringshift_ring_pool_memory_bytes",
+      "Memory of the pool's own ring, which is in that of the ring; 0 for a pool that has none.");
 };
 
 // A checksum's lowest 48 bits: a double, and so Prometheus, has them exactly.
@@ -85,8 +99,8 @@ void CollectDataCenters(const std::vector<std::shared_ptr<const RoutingTable>>& 
   for (const std::shared_ptr<const RoutingTable>& table : tables) {
     const DataCenter& data_center = table->data_center();
     const std::string& name = data_center.name();
-    if (data_center.v1() != nullptr) rings.Add(name, *data_center.v1());
-    rings.Add(name, data_center.v2());
+    if (data_center.v1() != nullptr) rings.Add(data_center, *data_center.v1());
+    rings.Add(data_center, data_center.v2());
     AddGauge(ratio, {{"data_center", name}, {"kind", "requested"}},
              Ratio(table->migration().share));
     AddGauge(ratio, {{"data_center", name}, {"kind", "effective"}}, Ratio(table->share()));

@@ -335,6 +335,7 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
     return fail(adopted);
   }
   change.outcome = Outcome::kApplied;
+  LogLongWalks(**built);
   Save({spec.name, std::move(text), origin.actor, origin.reason,
         DescribeForHistory(change) + "; topology " + origin.checksum});
 }

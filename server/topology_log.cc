@@ -1,5 +1,7 @@
 #include "server/topology_log.h"
 
+#include <cmath>
+#include <cstddef>
 #include <cstdio>
 
 #include "server/log.h"
@@ -98,6 +100,26 @@ void LogTopologyChange(const TopologyController::Change& change, std::string_vie
                 {"checksum", std::string(checksum)},
                 {"error", change.reason}});
       return;
+  }
+}
+
+void LogLongWalks(const DataCenter& data_center) {
+  for (const DataCenter::BuiltRing* built : {data_center.v1(), &data_center.v2()}) {
+    if (built == nullptr) continue;
+    std::size_t lacking = 0;
+    std::size_t farthest = 0;
+    for (std::size_t i = 0; i < built->pools.size(); ++i) {
+      if (!built->pools[i].lacks_own()) continue;
+      ++lacking;
+      if (built->pools[i].walk.mean > built->pools[farthest].walk.mean) farthest = i;
+    }
+    if (lacking == 0) continue;
+    LogWarn("sparse pools are slow: no memory is left for rings of their own",
+            {{"data_center", data_center.name()},
+             {"ring_version", std::string(RingVersionName(built->ring->parameters().version))},
+             {"pools", std::to_string(lacking)},
+             {"slowest", data_center.pools()[farthest].name},
+             {"mean_walk_points", std::to_string(std::llround(built->pools[farthest].walk.mean))}});
   }
 }
 

@@ -31,6 +31,9 @@ std::string DescribeForHistory(const TopologyController::Change& change);
 void LogTopologyChange(const TopologyController::Change& change, std::string_view checksum,
                        ReloadTrigger trigger);
 
+// A line for each ring of `data_center` on which pools lack rings of their own.
+void LogLongWalks(const DataCenter& data_center);
+
 }  // namespace ringshift
 
 #endif  // RINGSHIFT_SERVER_TOPOLOGY_LOG_H_

@@ -29,12 +29,23 @@ void ToProto(const PoolBalance& balance, v1::PoolBalance& proto) {
   }
 }
 
+void ToProto(const PoolRing& pool, v1::PoolBalance& proto) {
+  proto.set_points(static_cast<std::int64_t>(pool.walk.points));
+  proto.set_mean_walk(pool.walk.mean);
+  proto.set_longest_walk(static_cast<std::int64_t>(pool.walk.longest));
+  proto.set_own_ring_memory_bytes(static_cast<std::int64_t>(pool.own_bytes()));
+  proto.set_lacks_own_ring(pool.lacks_own());
+}
+
 void Measure(const DataCenter& data_center, const DataCenter::BuiltRing& built,
              v1::RingStats& proto) {
   ToProto(built, *proto.mutable_ring());
-  for (const DataCenter::Pool& pool : data_center.pools()) {
+  for (std::size_t i = 0; i < data_center.pools().size(); ++i) {
+    const DataCenter::Pool& pool = data_center.pools()[i];
+    v1::PoolBalance& pool_proto = *proto.add_pools();
     ToProto(MeasurePoolBalance(*built.ring, data_center.node_set(), pool.name, pool.nodes),
-            *proto.add_pools());
+            pool_proto);
+    ToProto(built.pools[i], pool_proto);
   }
 }
 

@@ -10,13 +10,23 @@
 #include "client/ringctl/table.h"
 #include "client/ringctl/text.h"
 #include "ring/node_mask.h"
+#include "ring/pool_rings.h"
 #include "ring/ring.h"
+#include "routing/data_center.h"
 
 namespace ringshift {
 namespace {
 
+std::uint64_t OwnRingBytes(const RingReport& report) {
+  std::uint64_t bytes = 0;
+  for (const PoolReport& pool : report.pools) bytes += pool.own_ring_bytes;
+  return std::min(bytes, report.memory_bytes);
+}
+
+// Of the whole ring.
 double BytesPerPoint(const RingReport& report) {
-  return static_cast<double>(report.memory_bytes) / static_cast<double>(report.points);
+  return static_cast<double>(report.memory_bytes - OwnRingBytes(report)) /
+         static_cast<double>(report.points);
 }
 
 // "0.95 to 1.05", "under 0.50", "1.50 and more".
@@ -43,6 +53,9 @@ void PrintRings(const std::vector<RingReport>& reports, Output& output) {
   add_row("points", [](Report r) { return HumanCount(r.points); });
   add_row("memory", [](Report r) { return HumanBytes(r.memory_bytes); });
   add_row("memory, bytes", [](Report r) { return HumanCount(r.memory_bytes); });
+  if (std::any_of(reports.begin(), reports.end(), OwnRingBytes)) {
+    add_row("of that, own rings of pools", [](Report r) { return HumanBytes(OwnRingBytes(r)); });
+  }
   add_row("bytes per point", [](Report r) { return FixedPoint(BytesPerPoint(r), 2); });
   add_row("collisions", [](Report r) { return HumanCount(r.collisions); });
   add_row("build time", [](Report r) {
@@ -64,7 +77,7 @@ void PrintPools(const std::vector<RingReport>& reports, Output& output) {
                {"LOWEST LOAD"}});
   for (std::size_t i = 0; i < reports.front().pools.size(); ++i) {
     for (const RingReport& report : reports) {
-      const PoolBalance& pool = report.pools[i];
+      const PoolBalance& pool = report.pools[i].balance;
       std::vector<std::string> cells = {pool.pool, report.ring_version, HumanCount(pool.nodes)};
       if (pool.nodes == 0) {
         cells.insert(cells.end(), 5, "-");
@@ -76,6 +89,47 @@ void PrintPools(const std::vector<RingReport>& reports, Output& output) {
     }
   }
   table.Print(output);
+}
+
+std::string OwnRingOf(const PoolReport& pool) {
+  if (pool.own_ring_bytes > 0) return HumanBytes(pool.own_ring_bytes);
+  return pool.lacks_own_ring ? "no memory left" : "not needed";
+}
+
+// How far lookups in the pools of the topology walk. In `default`, nothing is skipped.
+void PrintWalks(const std::vector<RingReport>& reports, Output& output) {
+  Table table({{"POOL"},
+               {"RING"},
+               {"POINTS", Table::kRight},
+               {"MEAN WALK", Table::kRight},
+               {"LONGEST", Table::kRight},
+               {"OWN RING"}});
+  bool is_lacking = false;
+  for (std::size_t i = 1; i < reports.front().pools.size(); ++i) {
+    for (const RingReport& report : reports) {
+      const PoolReport& pool = report.pools[i];
+      is_lacking = is_lacking || pool.lacks_own_ring;
+      std::vector<std::string> cells = {pool.balance.pool, report.ring_version,
+                                        HumanCount(pool.walk.points)};
+      if (pool.balance.nodes == 0) {
+        cells.insert(cells.end(), 3, "-");
+      } else {
+        cells.insert(cells.end(), {FixedPoint(pool.walk.mean, 1), HumanCount(pool.walk.longest),
+                                   OwnRingOf(pool)});
+      }
+      table.AddRow(std::move(cells));
+    }
+  }
+  output.Write("\nHow many points of the ring a lookup in a pool looks at\n\n");
+  table.Print(output);
+  if (!is_lacking) return;
+  output.Write(
+      "\nPools with a mean walk above " + HumanCount(static_cast<std::uint64_t>(kLongMeanWalk)) +
+      " points have a ring of their own, the farthest first, as long as all of these take\n"
+      "less than 1/" +
+      HumanCount(kPoolRingsPart) +
+      " of the ring. Where no memory is left for one, lookups take about a nanosecond a "
+      "point.\n");
 }
 
 // How many nodes carry which load, in the pool `default`.
@@ -90,7 +144,7 @@ void PrintLoads(const std::vector<RingReport>& reports, Output& output) {
   for (std::size_t i = 0; i < kLoadClasses.size(); ++i) {
     std::vector<std::string> cells = {LoadClassName(i)};
     for (const RingReport& report : reports) {
-      const PoolBalance& pool = report.pools.front();
+      const PoolBalance& pool = report.pools.front().balance;
       const std::size_t count = pool.nodes_by_load[i];
       cells.push_back(HumanCount(count));
       // Rounded up, so that a single node of many is seen.
@@ -117,13 +171,20 @@ absl::StatusOr<RingReport> ReportRing(const OfflineDataCenter& data_center,
                     .checksum = ring.checksum(),
                     .build_seconds = built.build_time.count(),
                     .pools = {}};
-  std::vector<std::string_view> pools = {kDefaultPool};
-  for (const PoolSpec& pool : data_center.spec.pools) pools.push_back(pool.name);
-  for (const std::string_view pool : pools) {
-    const absl::StatusOr<NodeMask> eligible =
-        MakePoolMask(data_center.spec, *data_center.nodes, pool);
-    if (!eligible.ok()) return eligible.status();
-    report.pools.push_back(MeasurePoolBalance(ring, *data_center.nodes, pool, *eligible));
+  const absl::StatusOr<std::vector<DataCenter::Pool>> pools =
+      DataCenter::MakePools(data_center.spec, *data_center.nodes);
+  if (!pools.ok()) return pools.status();
+  std::vector<const NodeMask*> views;
+  for (const DataCenter::Pool& pool : *pools) views.push_back(&pool.nodes);
+  const absl::StatusOr<std::vector<PoolRing>> rings =
+      BuildPoolRings(data_center.nodes, ring, views);
+  if (!rings.ok()) return rings.status();
+  for (std::size_t i = 0; i < pools->size(); ++i) {
+    const DataCenter::Pool& pool = (*pools)[i];
+    const PoolRing& own = (*rings)[i];
+    report.pools.push_back({MeasurePoolBalance(ring, *data_center.nodes, pool.name, pool.nodes),
+                            own.walk, own.own_bytes(), own.lacks_own()});
+    report.memory_bytes += own.own_bytes();
   }
   return report;
 }
@@ -134,6 +195,7 @@ void PrintReport(const DataCenterReport& report, Output& output) {
   PrintRings(report.rings, output);
   output.Write("\n");
   PrintPools(report.rings, output);
+  if (report.rings.front().pools.size() > 1) PrintWalks(report.rings, output);
   output.Write("\n");
   PrintLoads(report.rings, output);
   if (report.rings.size() < 2) return;
@@ -167,7 +229,8 @@ std::string ReportAsJson(const DataCenterReport& data_center) {
     json.Key("build_seconds").Double(report.build_seconds);
     json.Key("checksum").String(ChecksumText(report.checksum));
     json.Key("pools").BeginArray();
-    for (const PoolBalance& pool : report.pools) {
+    for (const PoolReport& report_of_pool : report.pools) {
+      const PoolBalance& pool = report_of_pool.balance;
       json.BeginObject();
       json.Key("pool").String(pool.pool);
       json.Key("nodes").Uint(pool.nodes);
@@ -176,6 +239,11 @@ std::string ReportAsJson(const DataCenterReport& data_center) {
       json.Key("min_ratio").Double(pool.min_ratio);
       json.Key("max_node").String(pool.max_node);
       json.Key("min_node").String(pool.min_node);
+      json.Key("points").Uint(report_of_pool.walk.points);
+      json.Key("mean_walk").Double(report_of_pool.walk.mean);
+      json.Key("longest_walk").Uint(report_of_pool.walk.longest);
+      json.Key("own_ring_memory_bytes").Uint(report_of_pool.own_ring_bytes);
+      json.Key("lacks_own_ring").Bool(report_of_pool.lacks_own_ring);
       json.EndObject();
     }
     json.EndArray();

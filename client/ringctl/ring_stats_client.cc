@@ -18,7 +18,7 @@ std::uint64_t Count(std::int64_t value) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
 }
 
-PoolBalance ToPoolBalance(const v1::PoolBalance& from) {
+PoolReport ToPoolReport(const v1::PoolBalance& from) {
   PoolBalance pool{.pool = from.pool(),
                    .nodes = static_cast<std::size_t>(Count(from.nodes())),
                    .cv = from.cv(),
@@ -32,7 +32,10 @@ PoolBalance ToPoolBalance(const v1::PoolBalance& from) {
     pool.nodes_by_load[static_cast<std::size_t>(i)] =
         static_cast<std::size_t>(Count(from.nodes_by_load(i)));
   }
-  return pool;
+  return {std::move(pool),
+          {Count(from.points()), from.mean_walk(), Count(from.longest_walk())},
+          Count(from.own_ring_memory_bytes()),
+          from.lacks_own_ring()};
 }
 
 RingReport ToRingReport(const v1::RingStats& from) {
@@ -46,7 +49,7 @@ RingReport ToRingReport(const v1::RingStats& from) {
                     .checksum = ring.checksum(),
                     .build_seconds = ring.build_seconds(),
                     .pools = {}};
-  for (const v1::PoolBalance& pool : from.pools()) report.pools.push_back(ToPoolBalance(pool));
+  for (const v1::PoolBalance& pool : from.pools()) report.pools.push_back(ToPoolReport(pool));
   return report;
 }
 

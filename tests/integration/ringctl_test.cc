@@ -479,6 +479,14 @@ TEST_F(RingctlTest, RingStatsDescribesEveryRingAndPool) {
   EXPECT_GT(Member(fedramp, "cv").number_value(), 0);
   EXPECT_GE(Member(fedramp, "max_ratio").number_value(), 1);
   EXPECT_LE(Member(fedramp, "min_ratio").number_value(), 1);
+  // Every node has 16 points for each unit of weight.
+  EXPECT_GT(Member(fedramp, "points").number_value(), 0);
+  EXPECT_LT(Member(fedramp, "points").number_value(), 70 * 16);
+  EXPECT_GT(Member(fedramp, "mean_walk").number_value(), 1);
+  EXPECT_GT(Member(fedramp, "longest_walk").number_value(),
+            Member(fedramp, "mean_walk").number_value());
+  EXPECT_EQ(Member(fedramp, "own_ring_memory_bytes").number_value(), 0);
+  EXPECT_FALSE(Member(fedramp, "lacks_own_ring").bool_value());
   const auto& nowhere = pools.values(2).struct_value();
   EXPECT_EQ(Member(nowhere, "nodes").number_value(), 0);
   EXPECT_EQ(Member(nowhere, "max_node").string_value(), "");

@@ -78,6 +78,10 @@ TEST_F(RouterMetricsTest, EveryFamilyIsThereRightAfterTheStart) {
         "ringshift_ring_build_duration_seconds{data_center=\"ams\",ring_version=\"v1\"} ",
         "ringshift_ring_share_cv{data_center=\"ams\",ring_version=\"v1\"} 0.",
         "ringshift_ring_share_max_ratio{data_center=\"ams\",ring_version=\"v1\"} 1.",
+        "ringshift_ring_pool_walk_points{data_center=\"ams\",ring_version=\"v1\",pool=\"fedramp\"}"
+        " ",
+        "ringshift_ring_pool_memory_bytes{data_center=\"ams\",ring_version=\"v1\",pool=\"fedramp\"}"
+        " 0",
         "ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"requested\"} 0",
         "ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"effective\"} 0",
         "ringshift_migration_v2_ratio{data_center=\"new\",kind=\"effective\"} 1",

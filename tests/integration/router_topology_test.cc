@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "ring/pool_rings.h"
 #include "routing/data_center.h"
 #include "routing/pool_balance.h"
 #include "routing/topology_loader.h"
@@ -152,6 +154,12 @@ TEST_F(TopologyTest, RingStatsAreTheMeasuredBalanceOfEveryPool) {
       EXPECT_EQ(balance.max_ratio(), expected.max_ratio);
       EXPECT_EQ(balance.min_node(), expected.min_node);
       EXPECT_EQ(balance.nodes_by_load_size(), static_cast<int>(kLoadClasses.size()));
+      const PoolWalk walk = MeasurePoolWalks(ring, std::array{&pool.nodes})[0];
+      EXPECT_EQ(balance.points(), static_cast<std::int64_t>(walk.points));
+      EXPECT_EQ(balance.mean_walk(), walk.mean);
+      EXPECT_EQ(balance.longest_walk(), static_cast<std::int64_t>(walk.longest));
+      EXPECT_EQ(balance.own_ring_memory_bytes(), 0);
+      EXPECT_FALSE(balance.lacks_own_ring());
     }
   }
   EXPECT_THAT(client_.GetRingStats("asm"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("asm")));

@@ -146,7 +146,11 @@ TEST_F(PoolRingsTest, OnlyAPoolOfLongWalksHasARingOfItsOwn) {
   EXPECT_EQ(pools[2].walk.mean, 0);
   EXPECT_NEAR(pools[3].walk.mean, 1000, 200);
   EXPECT_GT(pools[3].walk.longest, 2000u);
-  for (const std::size_t view : {0u, 1u, 2u}) EXPECT_EQ(pools[view].own, nullptr) << view;
+  for (const std::size_t view : {0u, 1u, 2u}) {
+    EXPECT_EQ(pools[view].own, nullptr) << view;
+    EXPECT_EQ(pools[view].own_bytes(), 0u) << view;
+    EXPECT_FALSE(pools[view].lacks_own()) << view;
+  }
   ASSERT_NE(pools[3].own, nullptr);
   EXPECT_EQ(pools[3].own->point_count(), 80u);
 }
@@ -190,9 +194,11 @@ TEST_F(PoolRingsTest, TogetherTheyTakeASixteenthAndTheSparsestComeFirst) {
   std::uint64_t bytes = 0;
   std::size_t own_rings = 0;
   for (std::size_t i = 0; i < pools.size(); ++i) {
+    EXPECT_EQ(pools[i].lacks_own(), pools[i].own == nullptr);
     if (pools[i].own == nullptr) continue;
     ++own_rings;
-    bytes += pools[i].own->memory_bytes();
+    EXPECT_EQ(pools[i].own_bytes(), pools[i].own->memory_bytes());
+    bytes += pools[i].own_bytes();
     if (i < 150) {
       EXPECT_TRUE(std::all_of(pools.begin() + 150, pools.end(), [&](const PoolRing& sparser) {
         return sparser.own != nullptr || sparser.walk.mean < pools[i].walk.mean;

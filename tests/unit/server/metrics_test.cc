@@ -20,6 +20,7 @@ namespace {
 
 using ::ringshift::testing::Allow;
 using ::ringshift::testing::Built;
+using ::ringshift::testing::DataCenterOfSparsePools;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::SmallDataCenter;
 using ::testing::AllOf;
@@ -188,6 +189,28 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
       AllOf(
           HasSubstr("ringshift_ring_points{data_center=\"fleet\",ring_version=\"v1\"} 406400\n"),
           HasSubstr("ringshift_ring_collisions{data_center=\"fleet\",ring_version=\"v1\"} 16\n")));
+}
+
+TEST_F(MetricsTest, APoolOfLongWalksShowsThemAndTheMemoryOfItsOwnRing) {
+  const auto sparse = Built(DataCenterOfSparsePools("sparse", 1));
+  ASSERT_THAT(controller_.Adopt(sparse, Allow), IsOk());
+  const PoolRing& pool = sparse->v2().pools[1];
+  ASSERT_NE(pool.own, nullptr);
+  const std::string labels = "{data_center=\"sparse\",ring_version=\"v2\",pool=\"p0\"} ";
+  const std::string text = metrics_.ToText();
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("ringshift_ring_pool_memory_bytes" + labels +
+                      std::to_string(pool.own->memory_bytes()) + "\n"),
+            HasSubstr("ringshift_ring_memory_bytes{data_center=\"sparse\",ring_version="
+                      "\"v2\"} " +
+                      std::to_string(sparse->v2().ring->memory_bytes() + pool.own->memory_bytes()) +
+                      "\n"),
+            HasSubstr("ringshift_ring_pool_walk_points" + labels),
+            Not(HasSubstr("ringshift_ring_pool_walk_points{data_center=\"sparse\",ring_version="
+                          "\"v2\",pool=\"default\"}"))));
+  const std::size_t walk = text.find("ringshift_ring_pool_walk_points" + labels);
+  EXPECT_NEAR(std::stod(text.substr(text.find("} ", walk) + 2)), pool.walk.mean, 0.001);
 }
 
 TEST_F(MetricsTest, UnknownDataCentersShareOneSeries) {

@@ -31,6 +31,25 @@ inline DataCenterSpec SmallDataCenter(const std::string& name, bool has_v1 = tru
   return spec;
 }
 
+// 2,000 nodes of weight 1, and so many pools of one of them each: too sparse to be walked.
+inline DataCenterSpec DataCenterOfSparsePools(const std::string& name, int pools) {
+  DataCenterSpec spec = SmallDataCenter(name);
+  spec.nodes.clear();
+  spec.pools.clear();
+  for (int i = 0; i < 2000; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.address = "10.0." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ":443";
+    node.weight = 1;
+    if (i < pools) {
+      node.features = {"f" + std::to_string(i)};
+      spec.pools.push_back({"p" + std::to_string(i), node.features});
+    }
+    spec.nodes.push_back(node);
+  }
+  return spec;
+}
+
 // REQUIRES: `spec` is good.
 inline std::shared_ptr<const DataCenter> Built(const DataCenterSpec& spec) {
   return DataCenter::Build(spec).value();

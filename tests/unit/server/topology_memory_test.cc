@@ -19,6 +19,7 @@
 namespace ringshift {
 namespace {
 
+using ::ringshift::testing::DataCenterOfSparsePools;
 using ::ringshift::testing::FakeFiles;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::MemoryStore;
@@ -122,6 +123,23 @@ TEST_F(TopologyMemoryTest, ANewDataCenterThatDoesNotFitIsNotSaidToServe) {
   EXPECT_EQ((*changes)[0].nodes.added, large_ams_.nodes.size());
   EXPECT_THAT(log, HasSubstr("msg=\"new data center not served\" data_center=ams"));
   EXPECT_THAT(log, Not(HasSubstr("serves as before")));
+}
+
+TEST_F(TopologyMemoryTest, PoolsThatNoMemoryIsLeftForAreWarnedOfInALineForEachRing) {
+  const auto log_of_start = [&](int pools) {
+    Write({DataCenterOfSparsePools("ams", pools)});
+    Router router(Options(), store_);
+    ::testing::internal::CaptureStderr();
+    EXPECT_THAT(router.topology.Start(), IsOk());
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of_start(1), Not(HasSubstr("sparse pools are slow")));
+  const std::string log = log_of_start(60);
+  EXPECT_THAT(log,
+              ::testing::ContainsRegex("level=warn msg=\"sparse pools are slow: no memory is left "
+                                       "for rings of their own\" data_center=ams "
+                                       "ring_version=v2 pools=[1-5][0-9]? slowest=p[0-9]+ "
+                                       "mean_walk_points=[0-9]+\n"));
 }
 
 TEST_F(TopologyMemoryTest, OfOneThatDoesNotFitTheNodesAreThoseOfTheFile) {

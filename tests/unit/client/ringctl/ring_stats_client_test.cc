@@ -70,6 +70,9 @@ v1::GetRingStatsResponse Answer() {
     pool.set_min_ratio(0.75);
     pool.set_max_node("a");
     pool.set_min_node("b");
+    pool.set_points(800);
+    pool.set_mean_walk(1);
+    pool.set_longest_walk(1);
     for (const int count : {0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0}) pool.add_nodes_by_load(count);
   }
   return response;
@@ -88,7 +91,8 @@ TEST(RingStatsClientTest, AnAnswerIsReportedWithEveryFigure) {
           R"("points_per_weight":160,"layout":"wide","points":800,"memory_bytes":6400,)"
           R"("bytes_per_point":8,"collisions":2,"build_seconds":0.25,)"
           R"("checksum":"0000000000abcdef","pools":[{"pool":"default","nodes":3,"cv":0.125,)"
-          R"("max_ratio":1.25,"min_ratio":0.75,"max_node":"a","min_node":"b"}]},)"
+          R"("max_ratio":1.25,"min_ratio":0.75,"max_node":"a","min_node":"b","points":800,"mean_walk":1,)"
+          R"("longest_walk":1,"own_ring_memory_bytes":0,"lacks_own_ring":false}]},)"
           R"({"ring_version":"v2","points_per_weight":160,"layout":"packed","points":800,)"));
   const ScratchFile file;
   Output output(file.fd());
@@ -98,6 +102,40 @@ TEST(RingStatsClientTest, AnAnswerIsReportedWithEveryFigure) {
               AllOf(HasSubstr("Data center ams: 3 nodes, total weight 5\n"), HasSubstr("250.0 ms"),
                     HasSubstr("\n1.10 to 1.20           0                   0\n"),
                     HasSubstr("\n1.20 to 1.50           1  ########         1  ########\n")));
+}
+
+TEST(RingStatsClientTest, AnAnswerSaysWhichPoolsHaveRingsOfTheirOwn) {
+  v1::GetRingStatsResponse response = Answer();
+  for (v1::RingStats& ring : *response.mutable_rings()) {
+    for (const char* name : {"own", "lacking", "dense"}) {
+      v1::PoolBalance& pool = *ring.add_pools();
+      pool.set_pool(name);
+      pool.set_nodes(1);
+      pool.set_points(1234);
+      pool.set_mean_walk(name == std::string("dense") ? 2.5 : 1000.25);
+      pool.set_longest_walk(5678);
+    }
+    ring.mutable_pools(1)->set_own_ring_memory_bytes(2048);
+    ring.mutable_pools(2)->set_lacks_own_ring(true);
+  }
+  const FakeRouter router(response);
+  const Remote remote(router.options());
+  DataCenterReport report;
+  ASSERT_TRUE(GetRingStats(remote, "ams", report).ok());
+  EXPECT_THAT(ReportAsJson(report),
+              AllOf(HasSubstr(R"("bytes_per_point":5.44,)"),
+                    HasSubstr(R"("points":1234,"mean_walk":1000.25,"longest_walk":5678,)"
+                              R"("own_ring_memory_bytes":2048,"lacks_own_ring":false})"),
+                    HasSubstr(R"("own_ring_memory_bytes":0,"lacks_own_ring":true})")));
+  const ScratchFile file;
+  Output output(file.fd());
+  PrintReport(report, output);
+  output.Flush();
+  EXPECT_THAT(file.Contents(),
+              AllOf(HasSubstr("own      v1     1,234     1000.2    5,678  2.0 KiB\n"),
+                    HasSubstr("lacking  v2     1,234     1000.2    5,678  no memory left\n"),
+                    HasSubstr("dense    v2     1,234        2.5    5,678  not needed\n"),
+                    HasSubstr("less than 1/16 of the ring")));
 }
 
 TEST(RingStatsClientTest, ARefusalIsPassedOn) {
