@@ -1,10 +1,12 @@
-// While it lives, and from a second after its start: a line on stderr that says what is going on
-// and for how long. Only on a terminal; the line is gone when it ends.
+// While it lives, and from a second after its start: a line on stderr that says what is going on,
+// for how long, and how far it is if that is known. Only on a terminal; the line is gone when it
+// ends.
 //
-// Thread safety: made and destroyed by one thread.
+// Thread safety: made and destroyed by one thread, which calls Report.
 #ifndef RINGSHIFT_CLIENT_RINGCTL_BUILD_PROGRESS_H_
 #define RINGSHIFT_CLIENT_RINGCTL_BUILD_PROGRESS_H_
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -14,9 +16,13 @@ class BuildProgress {
  public:
   explicit BuildProgress(std::string what);
 
+  // `done` is the part that is done, 0 to 1; 0 where that is not known.
+  void Report(double done) { done_.store(done, std::memory_order_relaxed); }
+
  private:
-  std::jthread
-      thread_;  // not running where stderr is no terminal; stopped and joined with the object
+  std::atomic<double> done_ = 0;  // 0: not known
+  // Not running where stderr is no terminal. Stopped and joined with the object, before the rest.
+  std::jthread thread_;
 };
 
 }  // namespace ringshift

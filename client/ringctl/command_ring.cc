@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/ringctl/build_progress.h"
 #include "client/ringctl/checks.h"
 #include "client/ringctl/command_ring_balance.h"
 #include "client/ringctl/command_ring_diff.h"
@@ -46,6 +47,7 @@ ExitCode MeasureOffline(const StatsOptions& options, DataCenterReport& report) {
     // One ring at a time: each is gone before the next is built.
     const absl::StatusOr<TimedRing> built = BuildRing(*data_center, parameters);
     if (!built.ok()) return FailOffline(built.status());
+    const BuildProgress progress("measuring " + std::string(RingVersionName(parameters.version)));
     absl::StatusOr<RingReport> ring = ReportRing(*data_center, *built);
     if (!ring.ok()) return FailOffline(ring.status());
     report.rings.push_back(*std::move(ring));

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ringctl/balance_plot.h"
 #include "client/ringctl/balance_report.h"
+#include "client/ringctl/build_progress.h"
 #include "client/ringctl/checks.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
@@ -46,6 +47,7 @@ absl::StatusOr<BalanceReport> Measure(const BalanceOptions& options,
     // One ring at a time: each is gone before the next is built.
     const absl::StatusOr<TimedRing> built = BuildRing(data_center, parameters);
     if (!built.ok()) return built.status();
+    const BuildProgress progress("measuring " + std::string(RingVersionName(parameters.version)));
     absl::StatusOr<RingBalance> balance = MeasureBalance(data_center, *built->ring, options.pool);
     if (!balance.ok()) return balance.status();
     report->rings.push_back(*std::move(balance));

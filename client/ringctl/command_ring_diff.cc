@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/ringctl/build_progress.h"
 #include "client/ringctl/json_writer.h"
 #include "client/ringctl/offline.h"
 #include "client/ringctl/output.h"
@@ -102,6 +103,7 @@ ExitCode Diff(const DiffOptions& options) {
     if (!before.ok()) return FailOffline(before.status());
     const absl::StatusOr<TimedRing> after = BuildRingOf(to.file, *to_data_center, to_version);
     if (!after.ok()) return FailOffline(after.status());
+    const BuildProgress progress("comparing the rings");
     absl::StatusOr<RingDiff> diff =
         DiffRings({from.file, *from_data_center, *before->ring},
                   {to.file, *to_data_center, *after->ring}, options.pool);

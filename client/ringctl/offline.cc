@@ -64,10 +64,11 @@ absl::StatusOr<TimedRing> BuildRing(const OfflineDataCenter& data_center,
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<std::shared_ptr<const Ring>> ring;
   {
-    const BuildProgress progress("building " + std::string(RingVersionName(parameters.version)) +
-                                 " of " + data_center.spec.name + ", " + HumanCount(size->points) +
-                                 " points, " + HumanBytes(size->bytes));
-    ring = Ring::Build(data_center.nodes, parameters);
+    BuildProgress progress("building " + std::string(RingVersionName(parameters.version)) + " of " +
+                           data_center.spec.name + ", " + HumanCount(size->points) + " points, " +
+                           HumanBytes(size->bytes));
+    ring = Ring::Build(data_center.nodes, parameters,
+                       {.progress = [&progress](double done) { progress.Report(done); }});
   }
   if (!ring.ok()) return ring.status();
   return TimedRing{*std::move(ring), std::chrono::steady_clock::now() - start};

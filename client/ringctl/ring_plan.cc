@@ -164,13 +164,15 @@ class Planner {
     parameters.layout = kRingLayouts[option.smallest_layout()];
     option.predicted = PredictBalance(nodes_, parameters);
 
-    const BuildProgress progress(absl::StrCat(
+    BuildProgress progress(absl::StrCat(
         "ring ", plan_.options.size() + 1, " of the plan: ", std::string(RingVersionName(version)),
         " with ", HumanCount(points_per_weight), " points a weight, ", HumanCount(option.points),
         " points"));
     const absl::StatusOr<std::shared_ptr<const Ring>> ring =
-        Ring::Build(data_center_.nodes, parameters);
+        Ring::Build(data_center_.nodes, parameters,
+                    {.progress = [&progress](double done) { progress.Report(done); }});
     if (!ring.ok()) return ring.status();
+    progress.Report(0);
     const Ownership ownership = MeasureOwnership(**ring);
     option.cv = ownership.cv;
     option.max_ratio = ownership.max_ratio;
