@@ -13,6 +13,8 @@
 #include "ring/churn.h"
 #include "ring/node_mask.h"
 #include "ring/node_set.h"
+#include "ring/pool_rings.h"
+#include "routing/data_center.h"
 
 namespace ringshift {
 namespace {
@@ -28,8 +30,11 @@ std::string Percent(double part) {
 
 class Planner {
  public:
-  Planner(const OfflineDataCenter& data_center, const RingParameters& today)
+  // `pools` are the data center's.
+  Planner(const OfflineDataCenter& data_center, const std::vector<DataCenter::Pool>& pools,
+          const RingParameters& today)
       : data_center_(data_center), nodes_(*data_center.nodes) {
+    for (const DataCenter::Pool& pool : pools) pools_.push_back(&pool.nodes);
     plan_.data_center = data_center.spec.name;
     plan_.nodes = nodes_.size();
     plan_.total_weight = nodes_.total_weight();
@@ -39,11 +44,15 @@ class Planner {
   absl::StatusOr<RingPlan> Plan(const PlanGoal& goal) {
     const absl::StatusOr<RingSize> size = Ring::Measure(nodes_, plan_.today);
     if (!size.ok()) return size.status();
-    plan_.today_bytes = size->bytes;
     most_points_ = std::max(size->points, kMostPlannedPoints);
     absl::StatusOr<PlanOption> today = Measure(plan_.today.version, plan_.today.points_per_weight);
     if (!today.ok()) return today.status();
     plan_.options.push_back(*std::move(today));
+    for (std::size_t i = 0; i < std::size(kRingLayouts); ++i) {
+      if (kRingLayouts[i] == plan_.today.layout) {
+        plan_.today_bytes = plan_.options[0].layout_bytes[i];
+      }
+    }
 
     plan_.goal = goal;
     if (!goal.cv && !goal.bytes) plan_.goal.cv = std::max(kDefaultCv, plan_.options[0].cv);
@@ -118,10 +127,30 @@ class Planner {
   std::uint64_t SmallestBytes(std::uint32_t points_per_weight) const {
     std::uint64_t smallest = UINT64_MAX;
     for (const RingLayout layout : kRingLayouts) {
-      const auto size = Ring::Measure(nodes_, {RingVersion::kV2, points_per_weight, layout});
+      const auto size = Size({RingVersion::kV2, points_per_weight, layout});
       if (size.ok()) smallest = std::min(smallest, size->bytes);
     }
     return smallest;
+  }
+
+  // With what the own rings of sparse pools take at the most.
+  absl::StatusOr<RingSize> Size(const RingParameters& parameters) const {
+    absl::StatusOr<RingSize> size = Ring::Measure(nodes_, parameters);
+    if (!size.ok()) return size;
+    const absl::StatusOr<std::uint64_t> pool_rings = MeasurePoolRings(nodes_, parameters, pools_);
+    if (!pool_rings.ok()) return pool_rings.status();
+    size->bytes += *pool_rings;
+    return size;
+  }
+
+  // What they take beside `ring`.
+  absl::StatusOr<std::uint64_t> PoolRingBytes(const Ring& ring) const {
+    const absl::StatusOr<std::vector<PoolRing>> pools =
+        BuildPoolRings(data_center_.nodes, ring, pools_);
+    if (!pools.ok()) return pools.status();
+    std::uint64_t bytes = 0;
+    for (const PoolRing& pool : *pools) bytes += pool.own_bytes();
+    return bytes;
   }
 
   double CvOf(std::uint32_t points_per_weight) const {
@@ -156,12 +185,13 @@ class Planner {
     RingParameters parameters{version, points_per_weight, kRingLayouts[0]};
     for (std::size_t i = 0; i < std::size(kRingLayouts); ++i) {
       parameters.layout = kRingLayouts[i];
-      const absl::StatusOr<RingSize> size = Ring::Measure(nodes_, parameters);
+      const absl::StatusOr<RingSize> size = Size(parameters);
       if (!size.ok()) return size.status();
       option.points = size->points;
       option.layout_bytes[i] = size->bytes;
     }
-    parameters.layout = kRingLayouts[option.smallest_layout()];
+    const std::size_t built = option.smallest_layout();
+    parameters.layout = kRingLayouts[built];
     option.predicted = PredictBalance(nodes_, parameters);
 
     BuildProgress progress(absl::StrCat(
@@ -173,6 +203,10 @@ class Planner {
                     {.progress = [&progress](double done) { progress.Report(done); }});
     if (!ring.ok()) return ring.status();
     progress.Report(0);
+    const absl::StatusOr<std::uint64_t> pool_rings = PoolRingBytes(**ring);
+    if (!pool_rings.ok()) return pool_rings.status();
+    option.layout_bytes[built] = (*ring)->memory_bytes() + *pool_rings;
+    plan_.has_pool_rings = plan_.has_pool_rings || *pool_rings > 0;
     const Ownership ownership = MeasureOwnership(**ring);
     option.cv = ownership.cv;
     option.max_ratio = ownership.max_ratio;
@@ -190,6 +224,7 @@ class Planner {
 
   const OfflineDataCenter& data_center_;
   const NodeSet& nodes_;
+  std::vector<const NodeMask*> pools_;
   RingPlan plan_;
   std::uint64_t most_points_ = 0;
   std::shared_ptr<const Ring> today_;
@@ -237,7 +272,10 @@ std::size_t PlanOption::smallest_layout() const {
 
 absl::StatusOr<RingPlan> PlanRings(const OfflineDataCenter& data_center,
                                    const RingParameters& today, const PlanGoal& goal) {
-  return Planner(data_center, today).Plan(goal);
+  const absl::StatusOr<std::vector<DataCenter::Pool>> pools =
+      DataCenter::MakePools(data_center.spec, *data_center.nodes);
+  if (!pools.ok()) return pools.status();
+  return Planner(data_center, *pools, today).Plan(goal);
 }
 
 void Recommend(RingPlan& plan) {

@@ -31,7 +31,10 @@ struct PlanOption {
   RingVersion version = RingVersion::kV2;
   std::uint32_t points_per_weight = 0;
   std::uint64_t points = 0;
-  std::array<std::uint64_t, std::size(kRingLayouts)> layout_bytes{};  // by index in kRingLayouts
+  // By index in kRingLayouts, with the rings that sparse pools have of their own. Exact in the
+  // smallest layout, in which it is built; in the others with the most that those rings take, and
+  // dense as of an even ring.
+  std::array<std::uint64_t, std::size(kRingLayouts)> layout_bytes{};
   BalancePrediction predicted;
   double cv = 0;  // as Ownership has them, over all nodes
   double max_ratio = 0;
@@ -57,6 +60,7 @@ struct RingPlan {
   std::uint64_t total_weight = 0;
   RingParameters today;  // the ring that answers
   std::uint64_t today_bytes = 0;
+  bool has_pool_rings = false;  // sparse pools have rings of their own
   PlanGoal goal;
   std::vector<PlanOption> options;  // that of today's points, then rings v2 from few points to many
   std::optional<PlanChoice> recommended;  // none: nothing reaches the goal

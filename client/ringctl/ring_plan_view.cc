@@ -129,6 +129,11 @@ void PrintPlan(const RingPlan& plan, Output& output) {
                    ", layout ", std::string(RingLayoutName(plan.today.layout)), ", ",
                    HumanBytes(plan.today_bytes), "\nWanted: ", GoalText(plan.goal), "\n\n"));
   PrintOptions(plan, output);
+  if (plan.has_pool_rings) {
+    output.Write(
+        "\nThe memory is with the small rings of sparse pools: what these take, or in layouts that "
+        "were not built at the most take.\n");
+  }
   if (std::any_of(plan.options.begin(), plan.options.end(), TiesDecide)) {
     output.Write(
         "\nv2 gives every tie to the lowest address. On a ring of so many points that makes the CV "

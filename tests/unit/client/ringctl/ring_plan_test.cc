@@ -11,7 +11,10 @@
 
 #include "client/ringctl/ring_plan_view.h"
 #include "ring/churn.h"
+#include "ring/crc32.h"
 #include "ring/ownership.h"
+#include "ring/ring_identity.h"
+#include "routing/data_center.h"
 #include "tests/unit/client/ringctl/offline_testing.h"
 #include "tests/unit/client/ringctl/printed.h"
 
@@ -67,6 +70,55 @@ RingPlan PlanOf(const PlanGoal& goal, const std::vector<PlanOption>& options) {
   plan.options.insert(plan.options.end(), options.begin(), options.end());
   Recommend(plan);
   return plan;
+}
+
+TEST(RingPlanTest, TheMemoryOfTheLayoutThatIsBuiltIsMeasuredAlsoWhereHashesAreCrowded) {
+  // Nodes of one point each, all in the lowest quarter of the hash space.
+  std::vector<std::string> nodes;
+  for (int i = 0; nodes.size() < 400; ++i) {
+    const std::string address =
+        "10.0." + std::to_string(i / 256) + "." + std::to_string(i % 256) + ":443";
+    const auto identity = RingIdentity::Parse(address, IdentityStyle::kCanonical).value();
+    if (Crc32(std::string(identity.bytes()) + std::string(4, '\0')) >> 30 != 0) continue;
+    nodes.push_back("{name: n" + std::to_string(i) + ", address: \"" + address + "\", weight: 1}");
+  }
+  const OfflineDataCenter data_center =
+      MakeDataCenter(nodes, "    rings: {v1: {points_per_weight: 1, layout: dense}}\n");
+  const auto ring = Ring::Build(data_center.nodes, *data_center.spec.v1).value();
+  ASSERT_GT(ring->memory_bytes(), Ring::Measure(*data_center.nodes, *data_center.spec.v1)->bytes);
+  const RingPlan plan = Plan(data_center);
+  EXPECT_EQ(plan.options[0].layout_bytes.back(), ring->memory_bytes());
+  EXPECT_EQ(plan.today_bytes, ring->memory_bytes());
+  EXPECT_FALSE(plan.has_pool_rings);
+}
+
+TEST(RingPlanTest, TheMemoryIsWithTheRingsThatSparsePoolsHaveOfTheirOwn) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 1200; ++i) {
+    nodes.push_back("{name: n" + std::to_string(i) + ", address: \"10.0." +
+                    std::to_string(i / 256) + "." + std::to_string(i % 256) + ":443\", weight: 1" +
+                    (i == 7 ? ", features: [one]}" : "}"));
+  }
+  const OfflineDataCenter data_center =
+      MakeDataCenter(nodes, "    pools:\n      - {name: one, required_features: [one]}\n");
+  const RingPlan plan = Plan(data_center, {.cv = {}, .bytes = 100'000});
+  EXPECT_TRUE(plan.has_pool_rings);
+  const auto built =
+      DataCenter::Build(data_center.spec).value()->v1()->memory_bytes();  // in layout wide
+  EXPECT_EQ(plan.today_bytes, built);
+  for (const PlanOption& option : plan.options) {
+    const RingParameters parameters = {option.version, option.points_per_weight,
+                                       kRingLayouts[option.smallest_layout()]};
+    DataCenterSpec spec = data_center.spec;
+    (option.version == RingVersion::kV1 ? *spec.v1 : spec.v2) = parameters;
+    const auto data_center_of_option = DataCenter::Build(spec).value();
+    EXPECT_EQ(option.smallest_bytes(), option.version == RingVersion::kV1
+                                           ? data_center_of_option->v1()->memory_bytes()
+                                           : data_center_of_option->v2().memory_bytes());
+    EXPECT_GT(option.smallest_bytes(), Ring::Measure(*data_center.nodes, parameters)->bytes);
+  }
+  EXPECT_THAT(Printed([&](Output& output) { PrintPlan(plan, output); }),
+              HasSubstr("The memory is with the small rings of sparse pools"));
 }
 
 TEST(RingPlanTest, EveryFigureOfARowIsThatOfItsRing) {
