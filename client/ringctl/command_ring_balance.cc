@@ -71,17 +71,16 @@ ExitCode Balance(const BalanceOptions& options) {
   if (options.ring == "v1" && !data_center->spec.v1) return FailNoV1(options.data_center);
   const absl::StatusOr<BalanceReport> report = Measure(options, *data_center);
   if (!report.ok()) return FailOffline(report.status());
-  if (!options.plot.empty()) {
-    const ExitCode plotted = WritePlot(*report, options.plot);
-    if (plotted != ExitCode::kOk) return plotted;
-  }
   Output output(STDOUT_FILENO);
   if (options.json) {
     output.Write(BalanceAsJson(*report));
   } else {
     PrintBalance(*report, output);
   }
-  return output.Finish();
+  const ExitCode written = output.Finish();
+  // Last, so that what was measured is not lost where the picture cannot be written.
+  if (written != ExitCode::kOk || options.plot.empty()) return written;
+  return WritePlot(*report, options.plot);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ ExitCode Plan(const PlanOptions& options) {
   const absl::StatusOr<OfflineDataCenter> data_center =
       LoadDataCenter(options.topology_file, options.data_center);
   if (!data_center.ok()) return FailOffline(data_center.status());
+  for (const std::string& warning : data_center->warnings) Warn(warning);
   const DataCenterSpec& spec = data_center->spec;
   if (options.ring == "v1" && !spec.v1) return FailNoV1(options.data_center);
   const RingParameters today = spec.v1 && options.ring != "v2" ? *spec.v1 : spec.v2;
@@ -80,7 +81,7 @@ ExitCode Plan(const PlanOptions& options) {
   return Fail(ExitCode::kDeclined,
               absl::StrCat("no ring of up to ", HumanCount(kMostPlannedPoints),
                            " points reaches the goal, ", GoalText(plan->goal)),
-              "ask for less");
+              plan->goal.bytes ? "allow more memory" : "allow a higher CV");
 }
 
 }  // namespace

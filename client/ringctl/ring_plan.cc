@@ -306,8 +306,10 @@ void Recommend(RingPlan& plan) {
     plan.recommended = std::move(choice);
     return;
   }
-  // Where memory is the goal and today's ring fits, there is nothing to gain.
-  if (plan.goal.bytes || best->smallest_bytes() >= plan.recommended->bytes) return;
+  // Where memory is the goal and today's ring fits, there is nothing to gain. One node is even with
+  // any ring, but not with another node beside it.
+  if (plan.goal.bytes || plan.nodes == 1 || best->smallest_bytes() >= plan.recommended->bytes)
+    return;
   choice.reason = absl::StrCat("it takes ",
                                Percent(static_cast<double>(best->smallest_bytes()) /
                                        static_cast<double>(plan.recommended->bytes)),

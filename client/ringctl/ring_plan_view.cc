@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/ringctl/json_writer.h"
 #include "client/ringctl/proto_text.h"
 #include "client/ringctl/table.h"
@@ -22,7 +23,7 @@ namespace {
 // and none of its ties, by its address, and points / 2^32 of its points are tied.
 bool TiesDecide(const PlanOption& option) {
   const double tied = static_cast<double>(option.points) / 4294967296.0;
-  return option.version == RingVersion::kV2 &&
+  return option.version == RingVersion::kV2 && option.predicted.cv > 0 &&  // 0: one node
          tied * tied / 12 > option.predicted.cv * option.predicted.cv;
 }
 
@@ -67,11 +68,11 @@ void PrintChoice(std::string_view title, const PlanChoice& choice, const RingPla
                  Output& output) {
   const PlanOption& option = plan.options[choice.option];
   const std::string layout(RingLayoutName(choice.layout));
-  output.Write(absl::StrCat("\n", std::string(title), Describe(option), ", layout ", layout, ", ",
-                            HumanBytes(choice.bytes), ": ", choice.reason,
-                            ".\n\n    rings:\n      ", std::string(RingVersionName(option.version)),
-                            ": {points_per_weight: ", option.points_per_weight,
-                            ", layout: ", layout, "}\n"));
+  output.Write(absl::StrCat(
+      "\n", std::string(title), Describe(option), ", layout ", layout, ", ",
+      HumanBytes(choice.bytes), ":\n", absl::StrReplaceAll(choice.reason, {{"; ", ";\n"}}),
+      ".\n\n    rings:\n      ", std::string(RingVersionName(option.version)),
+      ": {points_per_weight: ", option.points_per_weight, ", layout: ", layout, "}\n"));
 }
 
 void WriteChoice(const std::optional<PlanChoice>& choice, const RingPlan& plan, JsonWriter& json) {
@@ -117,8 +118,9 @@ void WriteOption(const PlanOption& option, JsonWriter& json) {
 }  // namespace
 
 std::string GoalText(const PlanGoal& goal) {
-  return goal.bytes ? "at most " + HumanBytes(*goal.bytes)
-                    : "a CV of at most " + FixedPoint(100 * *goal.cv, 2) + "%";
+  return goal.bytes
+             ? "at most " + HumanBytes(*goal.bytes)
+             : "a CV of at most " + FixedPoint(100 * *goal.cv, *goal.cv < 0.0001 ? 4 : 2) + "%";
 }
 
 void PrintPlan(const RingPlan& plan, Output& output) {

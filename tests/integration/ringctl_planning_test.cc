@@ -103,16 +103,21 @@ TEST_F(RingctlPlanningTest, BalanceOfOneRingIsPlotted) {
   EXPECT_THAT(Ring("balance", "new", {"--plot", plot}).err, IsEmpty());
 }
 
+TEST_F(RingctlPlanningTest, APictureThatCannotBeWrittenIsAnErrorAfterTheChart) {
+  const Completed done = Ring("balance", "ams", {"--plot", "/no/such/place.svg"});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_THAT(done.out, HasSubstr("the load of each node"));
+  EXPECT_THAT(done.err, HasSubstr("cannot write /no/such/place.svg"));
+}
+
 TEST_F(RingctlPlanningTest, BalanceSaysWhatIsWrong) {
-  ExpectRefused("balance",
-                {
-                    {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
-                    {"ams", {"--pool", "x"}, 3, "unknown pool \"x\""},
-                    {"ams", {"--pool", "nowhere"}, 3, "pool nowhere has no node"},
-                    {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
-                    {"ams", {"--plot", "/no/such/place.svg"}, 3, "cannot write /no/such/place.svg"},
-                    {"ams", {"--ring", "v3"}, 2, "\"v3\" is none of v1, v2"},
-                });
+  ExpectRefused("balance", {
+                               {"fra", {}, 3, "unknown data center \"fra\"; known: ams, new"},
+                               {"ams", {"--pool", "x"}, 3, "unknown pool \"x\""},
+                               {"ams", {"--pool", "nowhere"}, 3, "pool nowhere has no node"},
+                               {"new", {"--ring", "v1"}, 3, "data center new has no ring v1"},
+                               {"ams", {"--ring", "v3"}, 2, "\"v3\" is none of v1, v2"},
+                           });
 }
 
 TEST_F(RingctlPlanningTest, PlanRecommendsFirstWhatMovesNoKey) {
@@ -120,6 +125,7 @@ TEST_F(RingctlPlanningTest, PlanRecommendsFirstWhatMovesNoKey) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("\nRecommended: v1 with 160 points a weight, layout "));
   EXPECT_THAT(text.out, HasSubstr(", and no key moves.\n\n    rings:\n      v1: {"));
+  EXPECT_THAT(text.err, HasSubstr("warning: "));
   const Completed json = Ring("plan", "ams", {"--json"});
   const auto recommended = Member(ParseJsonObject(json.out), "recommended").struct_value();
   EXPECT_EQ(Member(recommended, "ring_version").string_value(), "v1");
@@ -147,7 +153,7 @@ TEST_F(RingctlPlanningTest, PlanIsOneForWhatCannotBeReached) {
   const Completed memory = Ring("plan", "ams", {"--max-memory", "64"});
   EXPECT_EQ(memory.exit_code, 1);
   EXPECT_THAT(memory.out, HasSubstr("Wanted: at most 64 B"));
-  EXPECT_THAT(memory.err, HasSubstr("reaches the goal, at most 64 B: ask for less"));
+  EXPECT_THAT(memory.err, HasSubstr("reaches the goal, at most 64 B: allow more memory"));
   const Completed cv = Ring("plan", "ams", {"--target-cv", "0.0000001", "--json"});
   EXPECT_EQ(cv.exit_code, 1);
   EXPECT_EQ(Member(ParseJsonObject(cv.out), "recommended").kind_case(),

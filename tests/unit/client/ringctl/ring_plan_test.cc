@@ -274,7 +274,7 @@ TEST(RingPlanTest, PeopleGetATableAndLinesForTheFile) {
   EXPECT_THAT(text,
               ContainsRegex("\nv1 +160 .* 0%  today, recommended\nv2 +16 .* 90\\.0000%  next\n"));
   EXPECT_THAT(text, HasSubstr("\nRecommended: v1 with 160 points a weight, layout " + layout +
-                              ", 800 B: "));
+                              ", 800 B:\nit reaches the goal, "));
   EXPECT_THAT(text, HasSubstr("\n    rings:\n      v1: {points_per_weight: 160, layout: " + layout +
                               "}\n"));
   EXPECT_THAT(text, HasSubstr("\nIf that is not small enough: v2 with 16 points a weight, "));
@@ -291,6 +291,22 @@ TEST(RingPlanTest, TiesAreNamedWhereTheyAddMoreThanTheoryHas) {
   };
   EXPECT_THAT(text(dense), HasSubstr("every tie to the lowest address"));
   EXPECT_THAT(text(sparse), Not(HasSubstr("tie")));
+}
+
+TEST(RingPlanTest, ForOneNodeNothingSmallerIsAdvisedAndTiesAreNotNamed) {
+  const OfflineDataCenter data_center =
+      MakeDataCenter({"{name: n, address: \"10.0.0.1:443\", weight: 10}"});
+  const RingPlan plan = Plan(data_center);
+  ASSERT_TRUE(plan.recommended);
+  EXPECT_EQ(plan.recommended->option, 0U);
+  EXPECT_FALSE(plan.next);
+  EXPECT_THAT(Printed([&](Output& output) { PrintPlan(plan, output); }), Not(HasSubstr("tie")));
+}
+
+TEST(RingPlanTest, AGoalIsSaidWithEnoughDigits) {
+  EXPECT_EQ(GoalText({0.0725, {}}), "a CV of at most 7.25%");
+  EXPECT_EQ(GoalText({0.000005, {}}), "a CV of at most 0.0005%");
+  EXPECT_EQ(GoalText({{}, 1536}), "at most 1.5 KiB");
 }
 
 TEST(RingPlanTest, JsonHasNullForWhatThereIsNot) {
