@@ -20,6 +20,7 @@
 #include "client/ringctl/table.h"
 #include "client/ringctl/text.h"
 #include "ring/ownership.h"
+#include "ring/pool_rings.h"
 #include "ring/ring.h"
 #include "routing/data_center.h"
 #include "routing/topology.h"
@@ -37,7 +38,7 @@ struct CheckOptions {
 // What a ring will be, without building it.
 struct PlannedRing {
   RingParameters parameters;
-  RingSize size;
+  RingSize size;  // with what sparse pools' own rings take at the most
   double build_seconds = 0;
   BalancePrediction balance;
 };
@@ -64,23 +65,28 @@ absl::StatusOr<PlannedDataCenter> Plan(const DataCenterSpec& spec, BuildEstimate
                             .tier = spec.tier,
                             .nodes = (*nodes)->size(),
                             .total_weight = (*nodes)->total_weight(),
-                            .pools = {{std::string(kDefaultPool), (*nodes)->size()}},
+                            .pools = {},
                             .rings = {},
                             .build_bytes = 0};
   const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec);
   if (!memory.ok()) return memory.status();
   planned.build_bytes = memory->peak_bytes;
-  for (const PoolSpec& pool : spec.pools) {
-    const absl::StatusOr<NodeMask> mask = MakePoolMask(spec, **nodes, pool.name);
-    if (!mask.ok()) return mask.status();
-    planned.pools.push_back({pool.name, mask->count()});
+  const absl::StatusOr<std::vector<DataCenter::Pool>> pools = DataCenter::MakePools(spec, **nodes);
+  if (!pools.ok()) return pools.status();
+  std::vector<const NodeMask*> masks;
+  for (const DataCenter::Pool& pool : *pools) {
+    planned.pools.push_back({pool.name, pool.nodes.count()});
+    masks.push_back(&pool.nodes);
   }
   std::vector<RingParameters> wanted;
   if (spec.v1) wanted.push_back(*spec.v1);
   wanted.push_back(spec.v2);
   for (const RingParameters& parameters : wanted) {
-    const absl::StatusOr<RingSize> size = Ring::Measure(**nodes, parameters);
+    absl::StatusOr<RingSize> size = Ring::Measure(**nodes, parameters);
     if (!size.ok()) return size.status();
+    const absl::StatusOr<std::uint64_t> pool_rings = MeasurePoolRings(**nodes, parameters, masks);
+    if (!pool_rings.ok()) return pool_rings.status();
+    size->bytes += *pool_rings;
     const auto time = estimate.For(size->points, parameters.layout);
     if (!time.ok()) return time.status();
     planned.rings.push_back(

@@ -729,6 +729,30 @@ TEST_F(RingctlTest, TopologyCheckForPeopleWarnsOnStderr) {
   EXPECT_EQ(one.err, "");
 }
 
+TEST_F(RingctlTest, TopologyCheckCountsTheRingsThatSparsePoolsHaveOfTheirOwn) {
+  const auto memory_of_v2 = [&](const char* name, const std::string& pools) {
+    std::string yaml = "data_centers:\n  - name: ams\n    nodes:\n";
+    for (int i = 0; i < 1200; ++i) {
+      yaml += "      - {name: n" + std::to_string(i) + ", address: \"10.0." +
+              std::to_string(i / 256) + "." + std::to_string(i % 256) + ":443\", weight: 1" +
+              (i == 7 ? ", features: [one]}\n" : "}\n");
+    }
+    const Completed result =
+        Ringctl({"topology", "check", dir_.Write(name, yaml + pools), "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto object = ParseJsonObject(result.out);
+    const auto data_center = Member(object, "data_centers").list_value().values(0).struct_value();
+    return Member(Member(data_center, "rings").list_value().values(1).struct_value(),
+                  "memory_bytes")
+        .number_value();
+  };
+  const double bare = memory_of_v2("bare.yaml", "");
+  const double sparse =
+      memory_of_v2("sparse.yaml", "    pools:\n      - {name: one, required_features: [one]}\n");
+  EXPECT_GT(sparse, bare);
+  EXPECT_LE(sparse, bare + bare / 16);
+}
+
 TEST_F(RingctlTest, TopologyCheckRefusesABadFileWithItsPlace) {
   std::string yaml(kTopology);
   yaml.replace(yaml.find("weight: 30"), 10, "weight: -3");
