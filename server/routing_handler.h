@@ -1,8 +1,11 @@
-// What answers the routing calls of one queue. It knows nothing of gRPC: the queue has the calls.
+// What answers the routing calls of one queue. The queue has the calls; what their bytes mean is
+// the handler's.
 //
 // Thread safety: one thread uses it, that of its queue.
 #ifndef RINGSHIFT_SERVER_ROUTING_HANDLER_H_
 #define RINGSHIFT_SERVER_ROUTING_HANDLER_H_
+
+#include <grpcpp/support/byte_buffer.h>
 
 #include <chrono>
 #include <functional>
@@ -10,7 +13,6 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "ringshift/v1/routing.pb.h"
 
 namespace ringshift {
 
@@ -20,21 +22,22 @@ class RoutingHandler {
 
   virtual ~RoutingHandler() = default;
 
-  // `response` is empty, and is sent if the status is OK. `arrival` is when the queue got the call.
-  virtual absl::Status Route(const v1::RouteRequest& request, Time arrival,
-                             v1::RouteResponse& response) = 0;
+  // Answers a v1::RouteRequest with a v1::RouteResponse. `arrival` is when the queue got the call.
+  // `response` is empty, and is sent if the status is OK. Bytes that are no request are
+  // INVALID_ARGUMENT.
+  virtual absl::Status Route(const grpc::ByteBuffer& request, Time arrival,
+                             grpc::ByteBuffer& response) = 0;
 
-  // A batch is answered in slices, so that calls beside it need not wait for all of it: it begins
-  // with StartBatch, and ContinueBatch is called until it returns the batch's status. Between them
-  // come calls of Route, but no other batch. Both messages are there until then; `response` is
-  // empty at first, and is sent if the status is OK.
-  virtual void StartBatch(const v1::RouteBatchRequest& request, Time arrival,
-                          v1::RouteBatchResponse& response) = 0;
-  // None if there is more to do.
-  virtual std::optional<absl::Status> ContinueBatch() = 0;
+  // Answers a v1::RouteBatchRequest with a v1::RouteBatchResponse, in slices, so that calls beside
+  // it need not wait for all of it: it begins with StartBatch, and ContinueBatch is called until it
+  // returns the batch's status. Between them come calls of Route, but no other batch. `request` is
+  // there until the last of them, or until there are no calls any more.
+  virtual void StartBatch(const grpc::ByteBuffer& request, Time arrival) = 0;
+  // None if there is more to do. As in Route, `response` is empty, and is sent if the status is OK.
+  virtual std::optional<absl::Status> ContinueBatch(grpc::ByteBuffer& response) = 0;
 
-  // A call that the queue refused without asking: there was too much to do, or its bytes are no
-  // request. Or one whose answer the queue gave up, since its client did not take it.
+  // A call that the queue refused without asking, since there was too much to do. Or one whose
+  // answer the queue gave up, since its client did not take it.
   virtual void CountRefused(absl::StatusCode code) = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace ringshift {
 
-absl::Status CheckCall(const Lifecycle& lifecycle, const std::string& data_center) {
+absl::Status CheckCall(const Lifecycle& lifecycle, std::string_view data_center) {
   if (absl::Status answering = lifecycle.CheckAnswering(); !answering.ok()) return answering;
   if (data_center.empty()) {
     return absl::InvalidArgumentError("data_center is empty: name the data center");
@@ -35,6 +35,10 @@ void ToProto(const RoutingTable& table, v1::TableIdentity& proto) {
   proto.set_v2_ppm(table.share().ppm());
 }
 
+bool IsShort(const RouteAnswer& answer, int replicas) {
+  return answer.node_count < static_cast<std::size_t>(std::max(replicas, 1));
+}
+
 void ToProto(const RoutingTable& table, const RouteAnswer& answer, int replicas,
              v1::RouteResponse& proto) {
   const DataCenter& data_center = table.data_center();
@@ -45,7 +49,7 @@ void ToProto(const RoutingTable& table, const RouteAnswer& answer, int replicas,
   }
   proto.set_ring_version(ToProto(answer.ring_version));
   ToProto(table, *proto.mutable_table());
-  proto.set_is_short(nodes.size() < static_cast<std::size_t>(std::max(replicas, 1)));
+  proto.set_is_short(IsShort(answer, replicas));
 }
 
 }  // namespace ringshift

@@ -4,7 +4,7 @@
 #ifndef RINGSHIFT_SERVER_ROUTING_PROTO_H_
 #define RINGSHIFT_SERVER_ROUTING_PROTO_H_
 
-#include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "ringshift/v1/routing.pb.h"
@@ -16,12 +16,13 @@
 namespace ringshift {
 
 // UNAVAILABLE where the router does not answer now, INVALID_ARGUMENT for an empty name.
-absl::Status CheckCall(const Lifecycle& lifecycle, const std::string& data_center);
+absl::Status CheckCall(const Lifecycle& lifecycle, std::string_view data_center);
 
 v1::RingVersion ToProto(RingVersion version);
 void ToProto(const DataCenter::Node& node, v1::RoutedNode& proto);
 void ToProto(const RoutingTable& table, v1::TableIdentity& proto);
-// `replicas` is the number that was asked for.
+// Whether the pool has fewer nodes than the number that was asked for, `replicas`.
+bool IsShort(const RouteAnswer& answer, int replicas);
 void ToProto(const RoutingTable& table, const RouteAnswer& answer, int replicas,
              v1::RouteResponse& proto);
 

@@ -1,7 +1,5 @@
 #include "server/routing_queue.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -37,11 +35,6 @@ constexpr std::size_t kBytesACall = std::size_t{16} << 10;
 
 // Of a Route request, 16 times the longest key: what is more is not kept until its turn.
 constexpr std::size_t kMaxRouteBytes = std::size_t{256} << 10;
-
-// Messages keep the memory of all that they ever held: after so much they begin anew. A key takes
-// its bytes and a string.
-constexpr std::size_t kMaxBytesHeld = std::size_t{16} << 20;
-constexpr std::size_t kBytesAKey = sizeof(std::string) + sizeof(void*);
 
 constexpr std::size_t kMaxSpareCalls = 256;
 
@@ -207,9 +200,9 @@ void RoutingQueue::OnArrival(Call& call) {
 }
 
 void RoutingQueue::AnswerRoute(Call& call) {
-  if (!Read(call, route_request_, route_response_)) return;
-  const absl::Status status = handler_->Route(route_request_, call.arrival, route_response_);
-  Send(call, status, route_response_);
+  grpc::ByteBuffer response;
+  const absl::Status status = handler_->Route(call.request, call.arrival, response);
+  Send(call, status, response);
 }
 
 void RoutingQueue::ContinueBatch() {
@@ -218,58 +211,30 @@ void RoutingQueue::ContinueBatch() {
     batches_.pop_front();
     batch_bytes_ -= call.request_bytes;
     is_batch_started_ = false;
-    bytes_held_ +=
-        call.request_bytes + kBytesAKey * static_cast<std::size_t>(batch_request_.keys_size());
-    if (bytes_held_ > kMaxBytesHeld) {
-      batch_request_ = v1::RouteBatchRequest();
-      batch_response_ = v1::RouteBatchResponse();
-      bytes_held_ = 0;
-    }
   };
   if (!is_batch_started_) {
     if (call.context->deadline() < std::chrono::system_clock::now()) {
       Refuse(call, absl::DeadlineExceededError("the batch waited until its deadline was over"));
       return end();
     }
-    if (!Read(call, batch_request_, batch_response_)) return end();
-    handler_->StartBatch(batch_request_, call.arrival, batch_response_);
+    handler_->StartBatch(call.request, call.arrival);
     is_batch_started_ = true;
   }
-  if (const std::optional<absl::Status> status = handler_->ContinueBatch()) {
-    Send(call, *status, batch_response_);
+  grpc::ByteBuffer response;
+  if (const std::optional<absl::Status> status = handler_->ContinueBatch(response)) {
+    Send(call, *status, response);
     end();
   }
 }
 
-template <typename Request, typename Response>
-bool RoutingQueue::Read(Call& call, Request& request, Response& response) {
-  response.Clear();
-  bool is_read = false;
-  {
-    grpc::ProtoBufferReader reader(&call.request);
-    is_read = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
-  }
-  call.request.Clear();
-  if (is_read) return true;
-  Refuse(call, absl::InvalidArgumentError(absl::string_view("the bytes of the request are no " +
-                                                            std::string(request.GetTypeName()))));
-  return false;
-}
-
-template <typename Response>
-void RoutingQueue::Send(Call& call, const absl::Status& status, const Response& response) {
+void RoutingQueue::Send(Call& call, const absl::Status& status, const grpc::ByteBuffer& response) {
   Completion* const tag = &call;
-  grpc::Status sent = ToGrpcStatus(status);
-  grpc::ByteBuffer bytes;
-  bool own_buffer = false;
-  if (sent.ok()) {
-    sent = grpc::SerializationTraits<Response>::Serialize(response, &bytes, &own_buffer);
-  }
-  HandOver(call, bytes.Length());
-  if (sent.ok()) {
-    call.writer->Finish(bytes, sent, tag);
+  call.request.Clear();
+  HandOver(call, response.Length());
+  if (status.ok()) {
+    call.writer->Finish(response, grpc::Status::OK, tag);
   } else {
-    call.writer->FinishWithError(sent, tag);
+    call.writer->FinishWithError(ToGrpcStatus(status), tag);
   }
 }
 

@@ -12,7 +12,7 @@
 // listen costs others nothing but that memory, over however many connections; those who listen have
 // taken their answers long before. (A limit in time would hold no bound in bytes.)
 //
-// The objects of calls are used again, and so are the messages, of which a queue needs one each.
+// The objects of calls are used again.
 //
 // Thread safety: Start and Stop are called by one thread.
 #ifndef RINGSHIFT_SERVER_ROUTING_QUEUE_H_
@@ -34,7 +34,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "ringshift/v1/routing.pb.h"
 #include "server/call_limit.h"
 #include "server/completion.h"
 #include "server/health_calls.h"
@@ -82,11 +81,7 @@ class RoutingQueue {
   void AnswerRoute(Call& call);
   void ContinueBatch();
 
-  // Reads the request, and empties `response`. False if the call was refused.
-  template <typename Request, typename Response>
-  bool Read(Call& call, Request& request, Response& response);
-  template <typename Response>
-  void Send(Call& call, const absl::Status& status, const Response& response);
+  void Send(Call& call, const absl::Status& status, const grpc::ByteBuffer& response);
   void Refuse(Call& call, const absl::Status& status);
   // gRPC is about to have the answer, of so many bytes.
   void HandOver(Call& call, std::size_t bytes);
@@ -116,12 +111,6 @@ class RoutingQueue {
   std::uint64_t handed_over_ = 0;     // answers that gRPC ever got
   std::uint64_t newest_of_sent_ = 0;  // which of them was the last that is sent
   std::vector<std::unique_ptr<Call>> spare_calls_;
-
-  v1::RouteRequest route_request_;
-  v1::RouteResponse route_response_;
-  v1::RouteBatchRequest batch_request_;
-  v1::RouteBatchResponse batch_response_;
-  std::size_t bytes_held_ = 0;  // by batch_request_ since it was new
 };
 
 }  // namespace ringshift

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "routing/route.h"
 #include "server/routing_proto.h"
 
@@ -43,54 +44,63 @@ TableHandler::TableHandler(const Lifecycle& lifecycle, RoutingDirectory& directo
       metrics_(metrics),
       counters_(metrics == nullptr ? nullptr : metrics->NewReader()) {}
 
-absl::Status TableHandler::Route(const v1::RouteRequest& request, Time arrival,
-                                 v1::RouteResponse& response) {
-  const absl::Status status = Answer(request, response);
-  if (metrics_ == nullptr) return status;
-  if (!status.ok()) CountErrors(request.data_center(), status.code(), 1);
-  Observe(RoutingMethod::kRoute, arrival);
+absl::Status TableHandler::Route(const grpc::ByteBuffer& request, Time arrival,
+                                 grpc::ByteBuffer& response) {
+  if (!route_reader_.Read(request)) return Unreadable("ringshift.v1.RouteRequest");
+  const absl::Status status = Answer(response);
+  if (metrics_ != nullptr) {
+    if (!status.ok()) CountErrors(route_reader_.fields().data_center, status.code(), 1);
+    Observe(RoutingMethod::kRoute, arrival);
+  }
+  route_reader_.Clear();
   return status;
 }
 
-absl::Status TableHandler::Answer(const v1::RouteRequest& request,
-                                  v1::RouteResponse& response) const {
-  if (absl::Status ok = CheckCall(lifecycle_, request.data_center()); !ok.ok()) return ok;
-  return tables_->Use(request.data_center(), [&](const RoutingTable* table) -> absl::Status {
-    if (table == nullptr) return directory_.NotFound(request.data_center());
+absl::Status TableHandler::Unreadable(const char* message_name) const {
+  if (metrics_ != nullptr) metrics_->CountRefused(absl::StatusCode::kInvalidArgument);
+  return absl::InvalidArgumentError(absl::StrCat("the bytes of the request are no ", message_name));
+}
+
+absl::Status TableHandler::Answer(grpc::ByteBuffer& response) {
+  const RouteRequestReader::Fields& request = route_reader_.fields();
+  if (absl::Status ok = CheckCall(lifecycle_, request.data_center); !ok.ok()) return ok;
+  return tables_->Use(request.data_center, [&](const RoutingTable* table) -> absl::Status {
+    if (table == nullptr) return directory_.NotFound(request.data_center);
     const absl::StatusOr<RouteAnswer> answer =
-        ringshift::Route(*table, {request.key(), request.pool(), request.replicas()});
+        ringshift::Route(*table, {request.key, request.pool, request.replicas});
     if (!answer.ok()) return answer.status();
-    ToProto(*table, *answer, request.replicas(), response);
+    route_writer_.Write(*table, *answer, request.replicas, response);
     CountRoutes(*table, answer->pool, answer->ring_version, 1);
     return absl::OkStatus();
   });
 }
 
-void TableHandler::StartBatch(const v1::RouteBatchRequest& request, Time arrival,
-                              v1::RouteBatchResponse& response) {
+void TableHandler::StartBatch(const grpc::ByteBuffer& request, Time arrival) {
   batch_.request = &request;
-  batch_.response = &response;
   batch_.arrival = arrival;
   batch_.answered = 0;
   batch_.by_v2 = 0;
 }
 
-std::optional<absl::Status> TableHandler::ContinueBatch() {
+std::optional<absl::Status> TableHandler::ContinueBatch(grpc::ByteBuffer& response) {
   absl::Status status;
-  if (batch_.table == nullptr) status = TakeTable();
+  if (batch_.table == nullptr) {
+    if (!batch_reader_.Read(*batch_.request)) return Unreadable("ringshift.v1.RouteBatchRequest");
+    status = TakeTable();
+  }
   if (status.ok()) status = AnswerSlice();
-  if (status.ok() && batch_.answered < KeyCount()) return std::nullopt;
-  EndBatch(status);
+  if (status.ok() && batch_.answered < batch_reader_.keys().size()) return std::nullopt;
+  EndBatch(status, response);
   return status;
 }
 
 absl::Status TableHandler::TakeTable() {
-  const v1::RouteBatchRequest& request = *batch_.request;
-  if (absl::Status ok = CheckCall(lifecycle_, request.data_center()); !ok.ok()) return ok;
-  if (absl::Status ok = CheckKeyCount(KeyCount()); !ok.ok()) return ok;
-  std::shared_ptr<const RoutingTable> table = tables_->Find(request.data_center());
-  if (table == nullptr) return directory_.NotFound(request.data_center());
-  absl::StatusOr<BatchRouter> router = BatchRouter::Create(*table, request.pool());
+  const BatchRequestReader::Fields& request = batch_reader_.fields();
+  if (absl::Status ok = CheckCall(lifecycle_, request.data_center); !ok.ok()) return ok;
+  if (absl::Status ok = CheckKeyCount(request.key_count); !ok.ok()) return ok;
+  std::shared_ptr<const RoutingTable> table = tables_->Find(request.data_center);
+  if (table == nullptr) return directory_.NotFound(request.data_center);
+  absl::StatusOr<BatchRouter> router = BatchRouter::Create(*table, request.pool);
   if (!router.ok()) return router.status();
   batch_.slice_keys = SliceKeys(table->data_center(), router->pool(), kSliceKeys);
   batch_.router.emplace(*router);
@@ -98,55 +108,50 @@ absl::Status TableHandler::TakeTable() {
 
   const std::size_t node_count = batch_.table->data_center().node_set().size();
   if (places_.size() < node_count) places_.resize(node_count, kNoPlace);
-  batch_.response->mutable_node_indexes()->Reserve(request.keys_size());
-  batch_.response->mutable_ring_versions()->Reserve(request.keys_size());
   return absl::OkStatus();
 }
 
 absl::Status TableHandler::AnswerSlice() {
-  const v1::RouteBatchRequest& request = *batch_.request;
-  v1::RouteBatchResponse& response = *batch_.response;
-  const std::size_t count = std::min(batch_.slice_keys, KeyCount() - batch_.answered);
-  const auto keys = std::span(keys_).first(count);
+  const std::span<const std::string_view> all = batch_reader_.keys();
+  const std::size_t count = std::min(batch_.slice_keys, all.size() - batch_.answered);
+  const auto keys = all.subspan(batch_.answered, count);
   const auto answers = std::span(answers_).first(count);
-  const int first = static_cast<int>(batch_.answered);  // at most kMaxBatchKeys
-  for (std::size_t i = 0; i < count; ++i) keys[i] = request.keys(first + static_cast<int>(i));
   // A bad key further on refuses all the same: nothing is sent or counted before the end.
   if (absl::Status ok = BatchRouter::CheckKeys(keys, batch_.answered); !ok.ok()) return ok;
   batch_.router->Route(keys, answers);
 
-  std::int32_t* const node_indexes =
-      response.mutable_node_indexes()->AddNAlreadyReserved(static_cast<int>(count));
-  int* const ring_versions =
-      response.mutable_ring_versions()->AddNAlreadyReserved(static_cast<int>(count));
-  for (std::size_t i = 0; i < count; ++i) {
-    std::int32_t& place = places_[answers[i].owner];
-    if (place == kNoPlace) {
+  for (const BatchAnswer& answer : answers) {
+    std::int32_t& place = places_[answer.owner];
+    if (place == kNoPlace) [[unlikely]] {
       place = static_cast<std::int32_t>(batch_.nodes.size());
-      batch_.nodes.push_back(answers[i].owner);
-      ToProto(batch_.table->data_center().node(answers[i].owner), *response.add_nodes());
+      batch_.nodes.push_back(answer.owner);
+      batch_writer_.AddNode(batch_.table->data_center().node(answer.owner));
     }
-    node_indexes[i] = place;
-    ring_versions[i] = ToProto(answers[i].ring_version);
-    batch_.by_v2 += answers[i].ring_version == RingVersion::kV2;
+    batch_writer_.AddKey(static_cast<std::uint32_t>(place), answer.ring_version);
+    batch_.by_v2 += answer.ring_version == RingVersion::kV2;
   }
   batch_.answered += count;
   return absl::OkStatus();
 }
 
-void TableHandler::EndBatch(const absl::Status& status) {
+void TableHandler::EndBatch(const absl::Status& status, grpc::ByteBuffer& response) {
   for (const NodeIndex node : batch_.nodes) places_[node] = kNoPlace;
   batch_.nodes.clear();
   if (status.ok()) {
-    ToProto(*batch_.table, *batch_.response->mutable_table());
+    batch_writer_.Finish(*batch_.table, response);
     const std::size_t pool = batch_.router->pool();
     CountRoutes(*batch_.table, pool, RingVersion::kV1, batch_.answered - batch_.by_v2);
     CountRoutes(*batch_.table, pool, RingVersion::kV2, batch_.by_v2);
-  } else if (metrics_ != nullptr) {
+  } else {
+    batch_writer_.Clear();
+    const BatchRequestReader::Fields& request = batch_reader_.fields();
     // A batch without keys is counted too.
-    CountErrors(batch_.request->data_center(), status.code(), std::max<std::size_t>(KeyCount(), 1));
+    if (metrics_ != nullptr) {
+      CountErrors(request.data_center, status.code(), std::max<std::size_t>(request.key_count, 1));
+    }
   }
   if (metrics_ != nullptr) Observe(RoutingMethod::kRouteBatch, batch_.arrival);
+  batch_reader_.Clear();
   batch_.router.reset();
   batch_.table.reset();
 }
@@ -165,7 +170,7 @@ void TableHandler::CountRoutes(const RoutingTable& table, std::size_t pool, Ring
   });
 }
 
-void TableHandler::CountErrors(const std::string& data_center, absl::StatusCode code,
+void TableHandler::CountErrors(std::string_view data_center, absl::StatusCode code,
                                std::size_t keys) const {
   counters_->Use(data_center, [&](const DataCenterRouteMetrics* counters) {
     (counters == nullptr ? metrics_->other() : *counters).CountErrors(code, keys);

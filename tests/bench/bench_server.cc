@@ -10,29 +10,53 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "server/table_handler.h"
+#include "server/wire_requests.h"
+#include "tests/testing/byte_buffers.h"
+#include "tests/testing/message_handler.h"
 
 namespace ringshift::bench {
 namespace {
 
-class EmptyHandler final : public RoutingHandler {
+class EmptyHandler final : public testing::MessageHandler {
  public:
   explicit EmptyHandler(v1::RouteBatchResponse batch) : batch_(std::move(batch)) {}
 
-  absl::Status Route(const v1::RouteRequest&, Time, v1::RouteResponse&) override {
+ private:
+  absl::Status AnswerRoute(const v1::RouteRequest&, v1::RouteResponse&) override {
     return absl::OkStatus();
   }
-  void StartBatch(const v1::RouteBatchRequest&, Time, v1::RouteBatchResponse& response) override {
-    response_ = &response;
+  std::optional<absl::Status> AnswerBatch(const v1::RouteBatchRequest&,
+                                          v1::RouteBatchResponse& response) override {
+    response = batch_;
+    return absl::OkStatus();
   }
-  std::optional<absl::Status> ContinueBatch() override {
-    *response_ = batch_;
+
+  const v1::RouteBatchResponse batch_;
+};
+
+class EmptyWireHandler final : public RoutingHandler {
+ public:
+  explicit EmptyWireHandler(const v1::RouteBatchResponse& batch)
+      : batch_(batch.SerializeAsString()) {}
+
+  absl::Status Route(const grpc::ByteBuffer& request, Time, grpc::ByteBuffer& response) override {
+    if (!route_reader_.Read(request)) return absl::InvalidArgumentError("no request");
+    response = testing::ToByteBuffer(std::string());
+    return absl::OkStatus();
+  }
+  void StartBatch(const grpc::ByteBuffer& request, Time) override { request_ = &request; }
+  std::optional<absl::Status> ContinueBatch(grpc::ByteBuffer& response) override {
+    if (!batch_reader_.Read(*request_)) return absl::InvalidArgumentError("no request");
+    response = testing::ToByteBuffer(batch_);
     return absl::OkStatus();
   }
   void CountRefused(absl::StatusCode) override {}
 
  private:
-  const v1::RouteBatchResponse batch_;
-  v1::RouteBatchResponse* response_ = nullptr;
+  const std::string batch_;
+  const grpc::ByteBuffer* request_ = nullptr;
+  RouteRequestReader route_reader_;
+  BatchRequestReader batch_reader_;
 };
 
 std::unique_ptr<TableHandler> MakeTableHandler(BenchServer::Parts& parts, bool counts) {
@@ -45,12 +69,15 @@ absl::StatusOr<v1::RouteBatchResponse> AnswerFirstBatch(BenchServer::Parts& part
   v1::RouteBatchRequest request;
   request.set_data_center(std::string(kDataCenter));
   for (std::size_t i = 0; i < batch_keys; ++i) request.add_keys(MakeKey(i));
-  v1::RouteBatchResponse response;
+  const grpc::ByteBuffer bytes = testing::ToByteBuffer(request);
+  grpc::ByteBuffer response_bytes;
   const std::unique_ptr<TableHandler> handler = MakeTableHandler(parts, false);
-  handler->StartBatch(request, std::chrono::steady_clock::now(), response);
+  handler->StartBatch(bytes, std::chrono::steady_clock::now());
   std::optional<absl::Status> status;
-  while (!status) status = handler->ContinueBatch();
+  while (!status) status = handler->ContinueBatch(response_bytes);
   if (!status->ok()) return *status;
+  v1::RouteBatchResponse response;
+  if (!testing::Parse(response_bytes, response)) return absl::InternalError("no response");
   return response;
 }
 
@@ -64,13 +91,15 @@ std::string_view HandlerName(HandlerKind kind) {
       return "uncounted";
     case HandlerKind::kEmpty:
       return "empty";
+    case HandlerKind::kEmptyWire:
+      return "empty-wire";
   }
   return "";
 }
 
 absl::StatusOr<HandlerKind> FindHandler(std::string_view name) {
-  for (const HandlerKind kind :
-       {HandlerKind::kReal, HandlerKind::kUncounted, HandlerKind::kEmpty}) {
+  for (const HandlerKind kind : {HandlerKind::kReal, HandlerKind::kUncounted, HandlerKind::kEmpty,
+                                 HandlerKind::kEmptyWire}) {
     if (HandlerName(kind) == name) return kind;
   }
   return absl::NotFoundError("no handler " + std::string(name));
@@ -87,12 +116,14 @@ absl::StatusOr<std::unique_ptr<BenchServer>> BenchServer::Start(HandlerKind kind
     return StartWith(*table, [counts](Parts& parts) { return MakeTableHandler(parts, counts); });
   }
   absl::Status status;
-  absl::StatusOr<std::unique_ptr<BenchServer>> server = StartWith(*table, [&](Parts& parts) {
+  const auto make = [&](Parts& parts) -> std::unique_ptr<RoutingHandler> {
     absl::StatusOr<v1::RouteBatchResponse> batch = AnswerFirstBatch(parts, batch_keys);
     status.Update(batch.status());
     if (!batch.ok()) batch.emplace();
+    if (kind == HandlerKind::kEmptyWire) return std::make_unique<EmptyWireHandler>(*batch);
     return std::make_unique<EmptyHandler>(*std::move(batch));
-  });
+  };
+  absl::StatusOr<std::unique_ptr<BenchServer>> server = StartWith(*table, make);
   if (!status.ok()) return status;
   return server;
 }

@@ -3,6 +3,7 @@
 #ifndef RINGSHIFT_TESTS_BENCH_BENCH_SERVER_H_
 #define RINGSHIFT_TESTS_BENCH_BENCH_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,11 +23,14 @@ enum class HandlerKind {
   kReal,       // the router's
   kUncounted,  // the router's, which counts nothing
   // Nothing is routed: Route gets an empty response, RouteBatch a copy of the answer to the first
-  // batch_keys keys.
+  // batch_keys keys. Requests and responses are protobuf's messages.
   kEmpty,
+  // The same without messages: the router's readers read the requests, and the bytes of the
+  // response are there.
+  kEmptyWire,
 };
 
-// "real", "uncounted", "empty".
+// "real", "uncounted", "empty", "empty-wire".
 std::string_view HandlerName(HandlerKind kind);
 // NOT_FOUND if there is none of that name.
 absl::StatusOr<HandlerKind> FindHandler(std::string_view name);

@@ -171,6 +171,12 @@ class RouterSuite {
     const absl::StatusOr<PairRatio> ratio = CpuRatio(**real, **empty, size_.batches);
     if (!ratio.ok()) return ratio.status();
     figures_.AddRatio("batch_cpu_ratio", *ratio, "us server CPU a batch of 1,000", Target{1.6});
+    auto wire = StartBatches(HandlerKind::kEmptyWire, *bench_case, one_answer);
+    if (!wire.ok()) return wire.status();
+    const absl::StatusOr<PairRatio> wire_ratio = CpuRatio(**real, **wire, size_.batches);
+    if (!wire_ratio.ok()) return wire_ratio.status();
+    figures_.AddRatio("batch_cpu_ratio_wire", *wire_ratio, "us server CPU a batch of 1,000",
+                      std::nullopt);
     figures_.Add("batch_keys_per_second",
                  static_cast<double>((*real)->last.calls * kBatchKeys) / (*real)->last.time.count(),
                  "keys/s in batches of 1,000, 4 outstanding, client and server on one machine");

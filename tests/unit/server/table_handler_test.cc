@@ -13,6 +13,7 @@
 #include <string>
 
 #include "routing/route.h"
+#include "tests/testing/byte_buffers.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/small_router.h"
 
@@ -22,8 +23,10 @@ namespace {
 using ::ringshift::testing::Built;
 using ::ringshift::testing::ChangeTo;
 using ::ringshift::testing::IsOk;
+using ::ringshift::testing::Parse;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
+using ::ringshift::testing::ToByteBuffer;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -48,10 +51,36 @@ class TableHandlerTest : public testing::SmallRouterTest {
 
   absl::Status Answer(const v1::RouteBatchRequest& request, v1::RouteBatchResponse& response) {
     response.Clear();
-    handler_.StartBatch(request, std::chrono::steady_clock::now(), response);
-    for (;;) {
-      if (const std::optional<absl::Status> status = handler_.ContinueBatch()) return *status;
+    return AnswerBytes(ToByteBuffer(request), response);
+  }
+  absl::Status AnswerBytes(const grpc::ByteBuffer& request, v1::RouteBatchResponse& response) {
+    handler_.StartBatch(request, std::chrono::steady_clock::now());
+    return EndBatch(response);
+  }
+  absl::Status EndBatch(v1::RouteBatchResponse& response) {
+    grpc::ByteBuffer bytes;
+    std::optional<absl::Status> status;
+    while (!status) {
+      EXPECT_FALSE(bytes.Valid());
+      status = handler_.ContinueBatch(bytes);
     }
+    EXPECT_EQ(bytes.Valid(), status->ok());
+    if (status->ok()) {
+      EXPECT_TRUE(Parse(bytes, response));
+    }
+    return *status;
+  }
+
+  static absl::Status AnswerRoute(TableHandler& handler, const v1::RouteRequest& request,
+                                  v1::RouteResponse& response) {
+    grpc::ByteBuffer bytes;
+    absl::Status status =
+        handler.Route(ToByteBuffer(request), std::chrono::steady_clock::now(), bytes);
+    EXPECT_EQ(bytes.Valid(), status.ok());
+    if (status.ok()) {
+      EXPECT_TRUE(Parse(bytes, response));
+    }
+    return status;
   }
 
   absl::Status Refusal(const v1::RouteBatchRequest& request) {
@@ -99,7 +128,7 @@ class TableHandlerTest : public testing::SmallRouterTest {
 TEST_F(TableHandlerTest, EveryKeyOfABatchHasTheOwnerThatRouteGivesIt) {
   ASSERT_THAT(controller_.SetShare(ChangeTo(400'000)), IsOk());
   const auto table = Table("ams");
-  for (const int keys : {1, 2, 1023, 1024, 1025, 2048, 10'000}) {
+  for (const int keys : {1, 2, 255, 256, 257, 512, 10'000}) {
     for (const std::string pool : {"", "default", "special"}) {
       v1::RouteBatchResponse response;
       ASSERT_THAT(Answer(Batch(keys, pool), response), IsOk());
@@ -136,7 +165,7 @@ TEST_F(TableHandlerTest, EqualKeysMayComeSeveralTimes) {
 }
 
 TEST_F(TableHandlerTest, ABadKeyRefusesTheBatchWithItsIndexWhereverItIs) {
-  for (const int bad : {0, 1023, 1024, 9'999}) {
+  for (const int bad : {0, 255, 256, 9'999}) {
     v1::RouteBatchRequest request = Batch(10'000);
     request.set_keys(bad, "");
     EXPECT_THAT(Refusal(request),
@@ -178,22 +207,21 @@ TEST_F(TableHandlerTest, ARouterThatStopsAnswersNoBatch) {
 
 TEST_F(TableHandlerTest, AllKeysAreAnsweredFromTheTableThatTheFirstOnesWere) {
   const auto before = Table("ams");
-  const v1::RouteBatchRequest request = Batch(2000);
-  v1::RouteBatchResponse response;
-  handler_.StartBatch(request, std::chrono::steady_clock::now(), response);
-  ASSERT_EQ(handler_.ContinueBatch(), std::nullopt);
+  const grpc::ByteBuffer request = ToByteBuffer(Batch(2000));
+  grpc::ByteBuffer nothing;
+  handler_.StartBatch(request, std::chrono::steady_clock::now());
+  ASSERT_EQ(handler_.ContinueBatch(nothing), std::nullopt);
   ASSERT_THAT(controller_.SetShare(ChangeTo(Share::kMaxPpm)), IsOk());
   // Calls beside it have the new one.
   v1::RouteRequest route;
   route.set_data_center("ams");
   route.set_key("key");
   v1::RouteResponse route_response;
-  ASSERT_THAT(handler_.Route(route, std::chrono::steady_clock::now(), route_response), IsOk());
+  ASSERT_THAT(AnswerRoute(handler_, route, route_response), IsOk());
   EXPECT_EQ(route_response.ring_version(), v1::RING_VERSION_V2);
 
-  std::optional<absl::Status> status;
-  while (!status) status = handler_.ContinueBatch();
-  ASSERT_THAT(*status, IsOk());
+  v1::RouteBatchResponse response;
+  ASSERT_THAT(EndBatch(response), IsOk());
   EXPECT_THAT(response.ring_versions(), ::testing::Each(v1::RING_VERSION_V1));
   EXPECT_EQ(response.table().v2_ppm(), 0);
   EXPECT_EQ(response.table().migration_revision(), before->migration().revision);
@@ -246,15 +274,48 @@ TEST_F(TableHandlerTest, WhatTheQueueRefusedIsAnErrorWithoutADuration) {
   EXPECT_EQ(metrics_.Calls(), 1);
 }
 
+TEST_F(TableHandlerTest, BytesThatAreNoRequestAreInvalidAndCountedAsRefused) {
+  const grpc::ByteBuffer bytes = ToByteBuffer(std::string("\xFF\xFF\xFF"));
+  grpc::ByteBuffer route_response;
+  EXPECT_THAT(handler_.Route(bytes, std::chrono::steady_clock::now(), route_response),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("bytes of the request are no ringshift.v1.RouteRequest")));
+  v1::RouteBatchResponse batch_response;
+  EXPECT_THAT(AnswerBytes(bytes, batch_response),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("bytes of the request are no ringshift.v1.RouteBatchRequest")));
+  EXPECT_EQ(Errors("other/INVALID_ARGUMENT"), 2);
+  EXPECT_EQ(Calls("Route"), 0);
+  EXPECT_EQ(Calls("RouteBatch"), 0);
+  EXPECT_EQ(metrics_.Calls(), 2);
+  EXPECT_THAT(Answer(Batch(3), batch_response), IsOk());
+  EXPECT_EQ(batch_response.node_indexes_size(), 3);
+}
+
+TEST_F(TableHandlerTest, AnErrorOfARouteIsItsDataCentersOrThatOfAllOthers) {
+  v1::RouteRequest request;
+  v1::RouteResponse response;
+  request.set_data_center("ams");
+  EXPECT_THAT(AnswerRoute(handler_, request, response),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key is empty")));
+  request.set_data_center("nowhere");
+  request.set_key("key");
+  EXPECT_THAT(AnswerRoute(handler_, request, response),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
+  EXPECT_EQ(Errors("ams/INVALID_ARGUMENT"), 1);
+  EXPECT_EQ(Errors("other/NOT_FOUND"), 1);
+  EXPECT_EQ(Calls("Route"), 2);
+}
+
 TEST_F(TableHandlerTest, WithoutMetricsItAnswersAllTheSame) {
   TableHandler uncounted(lifecycle_, directory_, nullptr);
   v1::RouteRequest request;
   request.set_data_center("ams");
   request.set_key("key");
   v1::RouteResponse response;
-  EXPECT_THAT(uncounted.Route(request, {}, response), IsOk());
+  EXPECT_THAT(AnswerRoute(uncounted, request, response), IsOk());
   request.set_data_center("nowhere");
-  EXPECT_THAT(uncounted.Route(request, {}, response),
+  EXPECT_THAT(AnswerRoute(uncounted, request, response),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
   uncounted.CountRefused(absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(metrics_.Calls(), 0);
