@@ -110,7 +110,8 @@ absl::StatusOr<std::shared_ptr<const Ring>> Ring::Build(std::shared_ptr<const No
                                                 built.collision_count, built.checksum));
   };
   try {
-    const PointChains chains(*nodes, parameters.points_per_weight, options.members);
+    const PointChains chains(*nodes, parameters.points_per_weight, options.members,
+                             options.hash_mask_for_test);
     switch (parameters.layout) {
       case RingLayout::kWide:
         return make_ring(

@@ -127,8 +127,8 @@ class Ring {
   // RESOURCE_EXHAUSTED if the memory cannot be had; the message has the bytes.
   //
   // Cost: O(P) time, divided by the threads. Scratch memory beside the ring: a quarter of a dense
-  // one; for each thread 16 bytes a point of the largest of up to 4,096 ranges of the hash space,
-  // under a percent of a large ring on a few cores.
+  // one; for each thread some 100 KiB, and 16 bytes a point of the largest of up to 4,096 ranges of
+  // the hash space: under a percent of a large ring on a few cores.
   static absl::StatusOr<std::shared_ptr<const Ring>> Build(std::shared_ptr<const NodeSet> nodes,
                                                            const RingParameters& parameters,
                                                            const RingBuildOptions& options = {});

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 #include <memory>
@@ -42,6 +41,13 @@ std::uint64_t ScratchWords(const DenseShape& shape, const BuildPlan& plan,
   return std::min(shape.points, std::max(bytes / word_bytes, largest_range));
 }
 
+// How many words a thread may place, where nobody reads them, before it begins there again.
+std::uint64_t UnreadWords(const DenseShape& shape) {
+  constexpr std::uint64_t kMany = 1 << 14;
+  static_assert(kMany >= PointChains::kBlock);
+  return std::min(shape.points, kMany);
+}
+
 // Memory that is left uninitialised.
 template <typename Word>
 class WordArray {
@@ -64,7 +70,6 @@ class DenseBuilder {
       : nodes_(nodes),
         chains_(chains),
         version_(version),
-        options_(options),
         shape_(chains.point_count(), nodes.size()),
         plan_(MakePlan(shape_, options.threads)),
         points_(shape_),
@@ -82,11 +87,12 @@ class DenseBuilder {
     WordArray<Word> scratch(scratch_size);
     std::vector<ThreadSpace> spaces;
     for (std::size_t t = 0; t < plan_.threads; ++t) {
-      spaces.emplace_back(largest_range, BucketsInRange(), shape_.buckets_in_group());
+      spaces.emplace_back(UnreadWords(shape_), largest_range, BucketsInRange(),
+                          shape_.buckets_in_group());
     }
     for (std::size_t first = 0; first < plan_.ranges();) {
       const std::size_t last = PlanRound(first, scratch.data(), scratch_size);
-      Place(first, last);
+      Place(first, last, spaces);
       SortAndPack(first, last, spaces);
       first = last;
     }
@@ -102,11 +108,17 @@ class DenseBuilder {
  private:
   static constexpr double kCountingPart = 0.1;  // of the time of a build, about
 
-  // What a thread sorts and packs with.
+  // What a thread places, sorts and packs with.
   struct ThreadSpace {
-    ThreadSpace(std::uint64_t largest_range, std::size_t buckets, std::size_t group_buckets)
-        : a(largest_range), b(largest_range), bucket_ends(buckets), group_ends(group_buckets) {}
+    ThreadSpace(std::uint64_t unread_words, std::uint64_t largest_range, std::size_t buckets,
+                std::size_t group_buckets)
+        : unread(unread_words),
+          a(largest_range),
+          b(largest_range),
+          bucket_ends(buckets),
+          group_ends(group_buckets) {}
 
+    WordArray<Word> unread;
     WordArray<Word> a;
     WordArray<Word> b;
     std::vector<std::uint32_t> bucket_ends;
@@ -128,15 +140,11 @@ class DenseBuilder {
   template <typename Emit>
   void Generate(std::size_t thread, double from, double to, const Emit& emit) {
     const std::uint64_t begin = plan_.FirstPoint(thread), end = plan_.FirstPoint(thread + 1);
-    const std::uint32_t hash_mask = options_.hash_mask_for_test;
-    chains_.Generate(
-        begin, end,
-        [&, hash_mask](std::uint32_t hash, NodeIndex node) { emit(hash & hash_mask, node); },
-        [&](std::uint64_t done) {
-          if (thread + 1 < plan_.threads) return;
-          progress_.Report(from + (to - from) * static_cast<double>(done) /
-                                      static_cast<double>(end - begin));
-        });
+    chains_.Generate(begin, end, emit, [&](std::uint64_t done) {
+      if (thread + 1 < plan_.threads) return;
+      progress_.Report(from +
+                       (to - from) * static_cast<double>(done) / static_cast<double>(end - begin));
+    });
   }
 
   // How far the build is when all ranges before this one are there.
@@ -149,8 +157,10 @@ class DenseBuilder {
   std::uint64_t Count() {
     RunOnThreads(plan_.threads, [this](std::size_t t) {
       std::uint32_t* const counts = counts_[t].data();
-      Generate(t, 0, kCountingPart,
-               [&](std::uint32_t hash, NodeIndex) { ++counts[plan_.RangeOf(hash)]; });
+      Generate(t, 0, kCountingPart, [&](std::span<const std::uint32_t> hashes, NodeIndex) {
+        const BuildPlan plan = plan_;
+        for (const std::uint32_t hash : hashes) ++counts[plan.RangeOf(hash)];
+      });
     });
     std::uint64_t largest_range = 0;
     for (std::size_t r = 0; r < plan_.ranges(); ++r) {
@@ -188,37 +198,32 @@ class DenseBuilder {
     return range;
   }
 
-  // Generates all points and places those of the ranges.
-  void Place(std::size_t first, std::size_t last) {
-    RunOnThreads(plan_.threads, [this, first, last](std::size_t t) {
+  // Generates all points and places those of the ranges from `first` up to `last`. Those of others
+  // come at random: to leave them out would take a branch that no processor could foresee, so they
+  // are written too, to where nobody reads them.
+  void Place(std::size_t first, std::size_t last, std::vector<ThreadSpace>& spaces) {
+    RunOnThreads(plan_.threads, [&, first, last](std::size_t t) {
       Word** const next = next_[t].data();
-      const BuildPlan plan = plan_;
-      const int node_bits = shape_.node_bits;
-      const std::size_t ranges = last - first;
-      const auto low_hash_bits =
-          static_cast<std::uint32_t>((std::uint64_t{1} << (32 - plan.range_bits)) - 1);
-      // Points of other ranges come at random: so they are left out without a branch, from a list.
-      struct Point {
-        std::uint32_t hash;
-        NodeIndex node;
-      };
-      std::array<Point, 256> list;
-      std::size_t listed = 0;
-      const auto place_listed = [&] {
-        for (std::size_t i = 0; i < listed; ++i) {
-          const auto [hash, node] = list[i];
-          *next[plan.RangeOf(hash)]++ =
-              static_cast<Word>(Word{hash & low_hash_bits} << node_bits | node);
-        }
-        listed = 0;
-      };
+      Word* const unread = spaces[t].unread.data();
+      std::uint64_t unread_left = 0;
       const double from = DoneBefore(first), to = (from + DoneBefore(last)) / 2;
-      Generate(t, from, to, [&](std::uint32_t hash, NodeIndex node) {
-        list[listed] = {hash, node};
-        listed += plan.RangeOf(hash) - first < ranges;
-        if (listed == list.size()) place_listed();
+      Generate(t, from, to, [&](std::span<const std::uint32_t> hashes, NodeIndex node) {
+        if (unread_left < hashes.size()) {
+          std::fill(next, next + first, unread);
+          std::fill(next + last, next + plan_.ranges(), unread);
+          unread_left = UnreadWords(shape_);
+        }
+        unread_left -= hashes.size();
+        // Copies, of which the compiler knows that no word is written over them.
+        const BuildPlan plan = plan_;
+        const int node_bits = shape_.node_bits;
+        for (const std::uint32_t hash : hashes) {
+          const std::size_t range = plan.RangeOf(hash);
+          Word* const place = next[range]++;
+          PrefetchToWrite(place);
+          *place = static_cast<Word>(Word{hash - plan.FirstHash(range)} << node_bits | node);
+        }
       });
-      place_listed();
     });
   }
 
@@ -307,7 +312,6 @@ class DenseBuilder {
   const NodeSet& nodes_;
   const PointChains& chains_;
   const RingVersion version_;
-  const RingBuildOptions& options_;
   const DenseShape shape_;
   const BuildPlan plan_;
   DensePoints points_;
@@ -330,7 +334,7 @@ std::uint64_t DenseScratchBytes(std::size_t nodes, std::uint64_t points) {
   const std::uint64_t word_bytes = WordBytes(shape, plan);
   const std::uint64_t buckets = std::uint64_t{1} << (shape.bucket_bits - plan.range_bits);
   const std::uint64_t per_thread = plan.ranges() * (sizeof(std::uint32_t) + sizeof(void*)) +
-                                   2 * plan.LargestRange() * word_bytes +
+                                   (UnreadWords(shape) + 2 * plan.LargestRange()) * word_bytes +
                                    (buckets + shape.buckets_in_group()) * sizeof(std::uint32_t) +
                                    kBytesOfAThread;
   return ScratchWords(shape, plan, plan.LargestRange()) * word_bytes + plan.threads * per_thread +

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,14 +39,11 @@ BuiltRing<PlainPoints<P>> BuildPlain(const NodeSet& nodes, const PointChains& ch
   constexpr double kCounted = 0.15, kPlaced = 0.35;  // of the time of a build, about
   const auto generate = [&](std::size_t thread, double from, double to, const auto& emit) {
     const std::uint64_t begin = plan.FirstPoint(thread), end = plan.FirstPoint(thread + 1);
-    chains.Generate(
-        begin, end,
-        [&](std::uint32_t hash, NodeIndex node) { emit(hash & options.hash_mask_for_test, node); },
-        [&](std::uint64_t done) {
-          if (thread + 1 < plan.threads) return;
-          progress.Report(from + (to - from) * static_cast<double>(done) /
-                                     static_cast<double>(end - begin));
-        });
+    chains.Generate(begin, end, emit, [&](std::uint64_t done) {
+      if (thread + 1 < plan.threads) return;
+      progress.Report(from +
+                      (to - from) * static_cast<double>(done) / static_cast<double>(end - begin));
+    });
   };
 
   // offsets[t][r]: first how many points thread t has in range r, then where it places the next of
@@ -53,7 +51,10 @@ BuiltRing<PlainPoints<P>> BuildPlain(const NodeSet& nodes, const PointChains& ch
   std::vector<std::vector<std::uint64_t>> offsets(plan.threads, std::vector<std::uint64_t>(ranges));
   RunOnThreads(plan.threads, [&](std::size_t t) {
     std::uint64_t* const counts = offsets[t].data();
-    generate(t, 0, kCounted, [&](std::uint32_t hash, NodeIndex) { ++counts[plan.RangeOf(hash)]; });
+    generate(t, 0, kCounted, [&](std::span<const std::uint32_t> hashes, NodeIndex) {
+      const BuildPlan copy = plan;  // of which the compiler knows that no count changes it
+      for (const std::uint32_t hash : hashes) ++counts[copy.RangeOf(hash)];
+    });
   });
   std::vector<std::uint64_t> range_begin(ranges + 1);
   std::uint64_t largest_range = 0;
@@ -69,8 +70,13 @@ BuiltRing<PlainPoints<P>> BuildPlain(const NodeSet& nodes, const PointChains& ch
   P* const points = array.data();
   RunOnThreads(plan.threads, [&](std::size_t t) {
     std::uint64_t* const next = offsets[t].data();
-    generate(t, kCounted, kPlaced, [&](std::uint32_t hash, NodeIndex node) {
-      points[next[plan.RangeOf(hash)]++] = P(hash, node);
+    generate(t, kCounted, kPlaced, [&](std::span<const std::uint32_t> hashes, NodeIndex node) {
+      const BuildPlan copy = plan;
+      for (const std::uint32_t hash : hashes) {
+        P* const place = points + next[copy.RangeOf(hash)]++;
+        PrefetchToWrite(place);
+        *place = P(hash, node);
+      }
     });
   });
 

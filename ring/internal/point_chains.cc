@@ -68,8 +68,8 @@ std::uint32_t HashAfter(std::uint32_t state, std::uint64_t steps) {
 }
 
 PointChains::PointChains(const NodeSet& nodes, std::uint32_t points_per_weight,
-                         const NodeMask* members)
-    : nodes_(nodes), begins_(nodes.size() + 1) {
+                         const NodeMask* members, std::uint32_t hash_mask)
+    : nodes_(nodes), hash_mask_(hash_mask), begins_(nodes.size() + 1) {
   std::uint64_t count = 0;
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
     if (members == nullptr || members->Contains(node)) {

@@ -14,6 +14,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "ring/crc32.h"
@@ -38,18 +40,24 @@ std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weig
 
 class PointChains {
  public:
-  // Of the nodes in `members` alone, if it is not null. REQUIRES: fewer than 2^32 points in all.
-  PointChains(const NodeSet& nodes, std::uint32_t points_per_weight, const NodeMask* members);
+  // Of the nodes in `members` alone, if it is not null. `hash_mask`: the bits of hashes that points
+  // keep; the chains go on with all of them. REQUIRES: fewer than 2^32 points in all.
+  PointChains(const NodeSet& nodes, std::uint32_t points_per_weight, const NodeMask* members,
+              std::uint32_t hash_mask);
 
   std::uint64_t point_count() const { return begins_.back(); }
 
   // What it allocates for so many nodes.
   static std::uint64_t Bytes(std::size_t nodes) { return (nodes + 1) * sizeof(begins_[0]); }
 
-  // emit(hash, node) for each point from number `begin` up to `end`, in any order, the points being
-  // numbered node by node. Between points, now and then, calls progress(how many came before).
+  // emit(hashes, node) for the points from number `begin` up to `end`, up to kBlock of one node at
+  // a time, in any order; they are numbered node by node. Between them, now and then, calls
+  // progress(how many came before).
   template <typename Emit, typename Progress>
   void Generate(std::uint64_t begin, std::uint64_t end, Emit emit, Progress progress) const;
+
+  // The most points that are emitted at a time.
+  static constexpr std::size_t kBlock = 256;
 
  private:
   // The longest part of a chain that is generated without entering it anew, which takes about as
@@ -57,18 +65,20 @@ class PointChains {
   static constexpr std::uint64_t kLongestPart = 1 << 16;
 
   const NodeSet& nodes_;
+  const std::uint32_t hash_mask_;
   std::vector<std::uint32_t> begins_;  // the number of each node's first point, and of all points
 };
 
 template <typename Emit, typename Progress>
 void PointChains::Generate(std::uint64_t begin, std::uint64_t end, Emit emit,
                            Progress progress) const {
-  constexpr std::size_t kLanes = 4;
+  constexpr std::size_t kLanes = 8;
   struct Lane {
     Hashes constants{};      // what the identity adds to the next four hashes
     std::uint32_t hash = 0;  // of the last point
     NodeIndex node = 0;
     std::uint64_t left = 0;  // points still to come
+    std::array<std::uint32_t, kBlock> block;
   };
   std::array<Lane, kLanes> lanes;
   const std::uint64_t longest_part =
@@ -77,7 +87,6 @@ void PointChains::Generate(std::uint64_t begin, std::uint64_t end, Emit emit,
   auto node = static_cast<NodeIndex>(std::upper_bound(begins_.begin(), begins_.end(), next) -
                                      begins_.begin() - 1);
   const auto refill = [&](Lane& lane) {
-    if (next >= end) return false;
     progress(next - begin);
     while (begins_[node + 1] <= next) ++node;
     const std::uint32_t state = Crc32Extend(0xFFFFFFFF, nodes_[node].identity.bytes());
@@ -91,47 +100,34 @@ void PointChains::Generate(std::uint64_t begin, std::uint64_t end, Emit emit,
     lane.node = node;
     lane.left = part_end - next;
     next = part_end;
-    return true;
   };
-  const auto step = [&tables = GetStepTables()](const Lane& lane) {
-    const std::uint32_t h = lane.hash;
-    return tables[0][h & 0xFF] ^ tables[1][(h >> 8) & 0xFF] ^ tables[2][(h >> 16) & 0xFF] ^
-           tables[3][h >> 24] ^ lane.constants;
-  };
-  const auto emit_four = [&](Lane& lane) {
-    const Hashes hashes = step(lane);
-    lane.hash = hashes[3];
-    for (int i = 0; i < 4; ++i) emit(hashes[i], lane.node);
-  };
-
-  std::size_t active = 0;
-  while (active < kLanes && refill(lanes[active])) ++active;
-  while (active > 0) {
-    std::uint64_t steps = lanes[0].left / 4;
-    for (std::size_t i = 1; i < active; ++i) steps = std::min(steps, lanes[i].left / 4);
-    if (active == kLanes) {
-      for (std::uint64_t s = 0; s < steps; ++s) {
-        for (Lane& lane : lanes) emit_four(lane);
-      }
-    } else {
-      for (std::uint64_t s = 0; s < steps; ++s) {
-        for (std::size_t i = 0; i < active; ++i) emit_four(lanes[i]);
+  const StepTables& tables = GetStepTables();
+  const Hashes mask = {hash_mask_, hash_mask_, hash_mask_, hash_mask_};
+  for (;;) {
+    // As many steps, of four points each, as the lane with the fewest points has.
+    std::size_t steps = kBlock / 4;
+    bool done = true;
+    for (Lane& lane : lanes) {
+      if (lane.left == 0 && next < end) refill(lane);
+      if (lane.left == 0) continue;
+      done = false;
+      if (lane.left < 4 * steps) steps = static_cast<std::size_t>(lane.left + 3) / 4;
+    }
+    if (done) return;
+    for (std::size_t s = 0; s < steps; ++s) {
+      for (Lane& lane : lanes) {
+        const std::uint32_t h = lane.hash;
+        const Hashes hashes = tables[0][h & 0xFF] ^ tables[1][(h >> 8) & 0xFF] ^
+                              tables[2][(h >> 16) & 0xFF] ^ tables[3][h >> 24] ^ lane.constants;
+        lane.hash = hashes[3];
+        const Hashes masked = hashes & mask;
+        std::memcpy(&lane.block[4 * s], &masked, sizeof masked);
       }
     }
-    for (std::size_t i = 0; i < active;) {
-      Lane& lane = lanes[i];
-      lane.left -= 4 * steps;
-      if (lane.left < 4) {
-        const Hashes hashes = step(lane);
-        for (std::uint64_t k = 0; k < lane.left; ++k) emit(hashes[static_cast<int>(k)], lane.node);
-        lane.left = 0;
-      }
-      if (lane.left == 0 && !refill(lane)) {
-        // The last lane takes this one's place; its own steps are still to be taken off.
-        lane = lanes[--active];
-      } else {
-        ++i;
-      }
+    for (Lane& lane : lanes) {
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(lane.left, 4 * steps));
+      if (count > 0) emit(std::span<const std::uint32_t>(lane.block).first(count), lane.node);
+      lane.left -= count;
     }
   }
 }

@@ -95,10 +95,20 @@ std::uint64_t TieKey(const RingNode& node, std::uint32_t hash);
 template <typename Word>
 std::uint64_t OrderTies(const NodeSet& nodes, RingVersion version, const WordFormat<Word>& format,
                         Word* words, std::size_t size) {
+  const auto has_hash_of_next = [words, node_bits = format.node_bits()](std::size_t i) {
+    return (words[i] ^ words[i + 1]) >> node_bits == 0;
+  };
   std::uint64_t collisions = 0;
   for (std::size_t begin = 0; begin + 1 < size; ++begin) {
-    if ((words[begin] ^ words[begin + 1]) >> format.node_bits() != 0) [[likely]]
-      continue;
+    // Ties are rare: passes over the words by so many of which none has the hash of the next.
+    constexpr std::size_t kBlock = 16;
+    for (; begin + kBlock < size; begin += kBlock) {
+      Word ties = 0;
+      for (std::size_t i = begin; i < begin + kBlock; ++i) ties |= Word{has_hash_of_next(i)};
+      if (ties != 0) break;
+    }
+    while (begin + 1 < size && !has_hash_of_next(begin)) ++begin;
+    if (begin + 1 >= size) break;
     const std::uint32_t hash = format.hash(words[begin]);
     std::size_t end = begin + 2;
     while (end < size && format.hash(words[end]) == hash) ++end;

@@ -19,7 +19,6 @@ RingChecksum::RingChecksum(const NodeSet& nodes, std::uint64_t point_count)
   for (const RingNode& node : nodes.nodes()) {
     const std::string& identity = node.identity.bytes();
     AddNumber(identity.size());
-    Flush();
     XXH3_64bits_update(&state_->xxh3, identity.data(), identity.size());
     AddNumber(node.weight);
   }
@@ -28,17 +27,13 @@ RingChecksum::RingChecksum(const NodeSet& nodes, std::uint64_t point_count)
 
 RingChecksum::~RingChecksum() = default;
 
-std::uint64_t RingChecksum::Finish() {
-  Flush();
-  return XXH3_64bits_digest(&state_->xxh3);
-}
+std::uint64_t RingChecksum::Finish() { return XXH3_64bits_digest(&state_->xxh3); }
 
-void RingChecksum::Flush() {
+void RingChecksum::AddNumbers(std::span<std::uint64_t> numbers) {
   if constexpr (std::endian::native == std::endian::big) {
-    for (std::size_t i = 0; i < used_; ++i) numbers_[i] = __builtin_bswap64(numbers_[i]);
+    for (std::uint64_t& number : numbers) number = __builtin_bswap64(number);
   }
-  XXH3_64bits_update(&state_->xxh3, numbers_.data(), used_ * sizeof numbers_[0]);
-  used_ = 0;
+  XXH3_64bits_update(&state_->xxh3, numbers.data(), numbers.size_bytes());
 }
 
 }  // namespace ringshift::internal

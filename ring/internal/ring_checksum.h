@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <span>
 
 #include "ring/node_set.h"
 
@@ -26,12 +26,14 @@ class RingChecksum {
   // The next `count` points: their hashes are hash(0) and so on, their nodes node(0) and so on.
   template <typename Hash, typename Node>
   void AddPoints(std::size_t count, const Hash& hash, const Node& node) {
-    for (std::size_t i = 0; i < count;) {
-      const std::size_t end = std::min(count, i + numbers_.size() - used_);
-      std::uint64_t* next = numbers_.data() + used_;
-      used_ += end - i;
-      for (; i < end; ++i) *next++ = std::uint64_t{node(i)} << 32 | hash(i);
-      if (used_ == numbers_.size()) Flush();
+    // On the stack: the next points may come from another thread.
+    std::array<std::uint64_t, 512> numbers;
+    for (std::size_t begin = 0; begin < count; begin += numbers.size()) {
+      const std::size_t size = std::min(count - begin, numbers.size());
+      for (std::size_t i = 0; i < size; ++i) {
+        numbers[i] = std::uint64_t{node(begin + i)} << 32 | hash(begin + i);
+      }
+      AddNumbers(std::span(numbers).first(size));
     }
   }
   std::uint64_t Finish();
@@ -39,15 +41,10 @@ class RingChecksum {
  private:
   struct State;
 
-  void AddNumber(std::uint64_t number) {
-    numbers_[used_++] = number;
-    if (used_ == numbers_.size()) Flush();
-  }
-  void Flush();
+  void AddNumber(std::uint64_t number) { AddNumbers({&number, 1}); }
+  void AddNumbers(std::span<std::uint64_t> numbers);  // may change them
 
   std::unique_ptr<State> state_;
-  std::array<std::uint64_t, 1024> numbers_;
-  std::size_t used_ = 0;
 };
 
 }  // namespace ringshift::internal

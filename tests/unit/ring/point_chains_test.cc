@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,11 @@ Points Generate(const PointChains& chains, std::uint64_t begin, std::uint64_t en
   Points points;
   std::uint64_t last_done = 0;
   chains.Generate(
-      begin, end, [&](std::uint32_t hash, NodeIndex node) { points.emplace_back(hash, node); },
+      begin, end,
+      [&](std::span<const std::uint32_t> hashes, NodeIndex node) {
+        EXPECT_LE(hashes.size(), PointChains::kBlock);
+        for (const std::uint32_t hash : hashes) points.emplace_back(hash, node);
+      },
       [&](std::uint64_t done) {
         EXPECT_GE(done, last_done);
         EXPECT_LE(done, end - begin);
@@ -74,7 +79,7 @@ TEST(PointChainsTest, WhateverTheyAreDividedIntoThePointsAreTheReferences) {
           expected.emplace_back(point.hash, point.node);
         }
       }
-      const PointChains chains(*nodes, points_per_weight, mask);
+      const PointChains chains(*nodes, points_per_weight, mask, 0xFFFFFFFF);
       ASSERT_EQ(chains.point_count(), expected.size());
       Points points;
       for (std::uint64_t begin = 0; begin < chains.point_count();) {
@@ -94,7 +99,7 @@ TEST(PointChainsTest, WhateverTheyAreDividedIntoThePointsAreTheReferences) {
 TEST(PointChainsTest, AStuckChainHasOnePointAmongOthers) {
   const auto nodes =
       Nodes({{"10.0.0.1:443", 2}, {"10.104.166.234:1145", 5}, {"10.200.0.1:443", 1}});
-  const PointChains chains(*nodes, 10, nullptr);
+  const PointChains chains(*nodes, 10, nullptr, 0xFFFFFFFF);
   EXPECT_EQ(chains.point_count(), 31u);
   const Points points = Generate(chains, 0, 31);
   EXPECT_EQ(

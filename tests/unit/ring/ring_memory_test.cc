@@ -83,6 +83,12 @@ TEST(RingMemoryTest, ABuildTakesNoMoreThanTheRingAndTheScratchThatMeasureSays) {
       {{{"10.0.0.1:443", 20'000}}, Parameters(RingVersion::kV1, 160)},
       {many, Parameters(RingVersion::kV1, 1)},
       {many, Parameters(RingVersion::kV1, 100)},
+      {{{"10.0.0.1:443"}}, Parameters(RingVersion::kV1, 1, RingLayout::kDense)},
+      {SequentialNodes("10.0.0.", 200, 10), Parameters(RingVersion::kV1, 160, RingLayout::kDense)},
+      {SequentialNodes("10.0.0.", 250, 625), Parameters(RingVersion::kV2, 16, RingLayout::kDense)},
+      {{{"10.0.0.1:443", 20'000}}, Parameters(RingVersion::kV1, 160, RingLayout::kDense)},
+      {many, Parameters(RingVersion::kV1, 1, RingLayout::kDense)},
+      {many, Parameters(RingVersion::kV1, 100, RingLayout::kDense)},
   };
   for (const auto& [fleet, parameters] : rings) {
     ASSERT_OK_AND_ASSIGN(const RingSize size, Ring::Measure(*Nodes(fleet), parameters));
