@@ -72,8 +72,8 @@ TEST(WireResponsesTest, ARouteIsByteForByteWhatProtobufWrites) {
 
 TEST(WireResponsesTest, ABatchIsByteForByteWhatProtobufWrites) {
   const auto writer = std::make_unique<BatchResponseWriter>();
-  // Indexes of one, two and three bytes.
-  for (const std::size_t nodes : {1, 5, 128, 129, 9'000}) {
+  constexpr std::size_t kNodes[] = {1, 5, 128, 129, 9'000};  // indexes of one and two bytes
+  for (const std::size_t nodes : kNodes) {
     for (const std::int64_t revision : kRevisions) {
       const auto table = MakeTable(nodes, revision, 500'000);
       v1::RouteBatchResponse message;
@@ -100,7 +100,8 @@ TEST(WireResponsesTest, ANodeOfAnyNameIsByteForByteWhatProtobufWrites) {
   const auto writer = std::make_unique<BatchResponseWriter>();
   const auto table = MakeTable(1, 1, 0);
   v1::RouteBatchResponse message;
-  for (const std::size_t size : {0, 1, 62, 63, 64, 127, 128, 20'000}) {
+  constexpr std::size_t kSizes[] = {0, 1, 62, 63, 64, 127, 128, 20'000};
+  for (const std::size_t size : kSizes) {
     for (const DataCenter::Node& node : {DataCenter::Node{std::string(size, 'n'), "a"},
                                          DataCenter::Node{"", std::string(size, 'a')}}) {
       writer->AddNode(node);
