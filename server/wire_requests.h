@@ -3,7 +3,9 @@
 //
 // A reader takes what protobuf's parser takes, with the same content, and refuses the rest. It
 // reads by itself what clients write, which is fields in their short forms and names in ASCII;
-// where there is anything else, protobuf reads the request, or refuses it.
+// where there is anything else, protobuf reads all but the keys, or refuses it. What takes it more
+// than 64 KiB beside the keys, such as very many fields that are not known, is refused too: it
+// would hold up other calls.
 //
 // Thread safety: thread-compatible. What a reader shows is valid until its next Read or Clear.
 // Cost: a few nanoseconds a field, without allocation, and a copy where the bytes are not in one

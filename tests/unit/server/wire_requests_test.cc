@@ -228,6 +228,26 @@ TEST_F(WireRequestsTest, OfTooManyKeysTheFirstAreKeptAndAllAreCounted) {
   }
 }
 
+TEST_F(WireRequestsTest, TooManyBytesOfFieldsThatAreNotKnownAreRefused) {
+  constexpr std::size_t kMostFields = (64 << 10) / 3;
+  const auto request = [](std::size_t unknown_fields) {
+    std::string bytes(
+        "\x0A\x03"
+        "ams"
+        "\x12\x01k\x1A\x01k",
+        11);
+    for (std::size_t i = 0; i < unknown_fields; ++i) bytes += std::string("\x9A\x06\x00", 3);
+    return ToByteBuffer(bytes);
+  };
+  // Names are read by protobuf as well where there is such a field, and are among the bytes.
+  EXPECT_TRUE(RouteRequestReader().Read(request(kMostFields - 3)));
+  EXPECT_TRUE(BatchRequestReader().Read(request(kMostFields - 3)));
+  EXPECT_FALSE(RouteRequestReader().Read(request(kMostFields + 1)));
+  BatchRequestReader reader;
+  EXPECT_FALSE(reader.Read(request(kMostFields + 1)));
+  EXPECT_TRUE(reader.keys().empty());
+}
+
 TEST_F(WireRequestsTest, NothingIsLeftOfTheRequestBefore) {
   BatchRequestReader reader;
   v1::RouteBatchRequest request;
