@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +22,7 @@
 #include "server/heap.h"
 #include "server/lifecycle.h"
 #include "server/log.h"
+#include "server/log_throttle.h"
 #include "server/options.h"
 #include "server/router_server.h"
 
@@ -104,8 +107,13 @@ class ReloadSignal {
   }
 }
 
+// A caller can have gRPC log an error for each of its calls.
 void LogForGrpc(gpr_log_func_args* args) {
-  if (args->severity == GPR_LOG_SEVERITY_ERROR) LogWarn("grpc", {{"error", args->message}});
+  static LogThrottle& throttle = *new LogThrottle;
+  if (args->severity != GPR_LOG_SEVERITY_ERROR) return;
+  const std::optional<std::uint64_t> left_out = throttle.Admit(std::chrono::steady_clock::now());
+  if (!left_out) return;
+  LogWarn("grpc", {{"error", args->message}, {"left_out_before", std::to_string(*left_out)}});
 }
 
 // What a client sends in place of text makes protobuf write a line to stderr, and wait where nobody
