@@ -38,7 +38,8 @@ constexpr std::array kErrors = {absl::StatusCode::kInvalidArgument, absl::Status
 // What is refused unread, or given up since its client does not take the answer, belongs to no data
 // center.
 constexpr std::array kOtherErrors = {
-    absl::StatusCode::kCancelled, absl::StatusCode::kInvalidArgument, absl::StatusCode::kNotFound,
+    absl::StatusCode::kCancelled,         absl::StatusCode::kDeadlineExceeded,
+    absl::StatusCode::kInvalidArgument,   absl::StatusCode::kNotFound,
     absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable};
 
 prometheus::ClientMetric MakeHistogram(const ShardedCounters& durations, const MethodName& method) {
