@@ -9,7 +9,8 @@ namespace {
 // each. Of 4 points the memory is the same as of 8, and in between it is less; but a search
 // compares eight points at once, and buckets of nearly 8 often have more.
 int BucketBits(std::uint64_t points) {
-  return std::max(static_cast<int>(std::bit_width(points * 2 / 7)) - 1, 0);
+  // A ring that has too many points has a size too, which its refusal tells.
+  return std::clamp(static_cast<int>(std::bit_width(points * 2 / 7)) - 1, 0, 32);
 }
 
 // With this many expected, one group of some ten thousand million has more points than its bytes

@@ -315,6 +315,17 @@ TEST(RingTest, MorePointsThan32BitsCountAreRefusedWithTheNodeThePointsAndTheByte
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4800000000 points")));
 }
 
+TEST(RingTest, TheRefusalOfTooManyPointsHasBytesThatMakeSenseInEveryLayout) {
+  // 10^11 points: more than there are hashes. Of a dense one a node's bit is left, and the tables.
+  const auto nodes = Nodes({{"10.0.0.1:443", 100'000}, {"10.0.0.2:443", 1}});
+  for (const auto& [layout, bytes] : {std::pair(RingLayout::kWide, "(800008262348 bytes)"),
+                                      std::pair(RingLayout::kPacked, "(600006262348 bytes)"),
+                                      std::pair(RingLayout::kDense, "(21090059848 bytes)")}) {
+    EXPECT_THAT(Ring::Measure(*nodes, Parameters(RingVersion::kV1, 1'000'000, layout)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(bytes)));
+  }
+}
+
 TEST(RingTest, EveryNodeOfTheLargestSetOwnsItsOwnPoints) {
   std::vector<TestNode> fleet;
   for (int i = 0; i < 65536; ++i) {
