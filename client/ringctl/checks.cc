@@ -20,6 +20,10 @@ std::string CheckUtf8(const std::string& text) {
   return IsUtf8(text) ? "" : Quoted(text) + " is not UTF-8";
 }
 
+std::string CheckFileName(const std::string& text) {
+  return text.empty() ? "the name of the file is empty" : "";
+}
+
 std::string CheckPercent(const std::string& text) {
   return std::string(Share::ParsePercent(text).status().message());
 }

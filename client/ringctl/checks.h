@@ -19,6 +19,9 @@ using Check = std::function<std::string(const std::string& text)>;
 // UTF-8, as everything but a key must be on the wire.
 std::string CheckUtf8(const std::string& text);
 
+// Of a file to write; an empty variable of a script is none.
+std::string CheckFileName(const std::string& text);
+
 // What Share::ParsePercent reads.
 std::string CheckPercent(const std::string& text);
 

@@ -96,7 +96,8 @@ void AddRingBalanceCommand(CLI::App& ring, ExitCode& result) {
   command->add_option("--pool", options->pool, "The pool whose nodes may own (default: every node)")
       ->type_name("NAME");
   command->add_option("--plot", options->plot, "Also write a picture of it to this file, as SVG")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckFileName);
   command->add_flag("--json", options->json, "One JSON object instead of charts");
   command->footer(
       R"(Builds the rings of the file one after the other and measures, exactly, which share of the key

@@ -114,7 +114,7 @@ every layout, the balance (CV, max/mean) beside what theory expects, the hashes 
 share, and the part of the keys that moves from today's ring. Nothing is changed.
 
 Recommended is, first of all, what moves no key: today's ring in its smallest layout. Where that does
-not reach the goal, it is the smallest ring with the CV, or the most even one that fits. Without a
+not reach the goal, it is the smallest of these with the CV, or the most even one that fits. Without a
 goal it is a CV of at most 1%, or of today's ring where that is higher. Exit code 1: nothing does.
 
 Large rings take seconds each; the line on the terminal says which one is being built.

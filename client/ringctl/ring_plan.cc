@@ -103,15 +103,17 @@ class Planner {
     if (right <= plan_.today.points_per_weight / 2) wanted.insert(2 * right);
     if (absl::Status measured = MeasureAll(wanted); !measured.ok()) return measured;
     std::uint32_t tried = right;
-    for (int i = 0; i < 3 && CanBeBuilt(tried); ++i) {
+    for (int i = 0; i < 5 && CanBeBuilt(tried); ++i) {
       const double reached = CvOf(tried);
       if (reached <= cv) break;
+      const std::uint32_t before = tried;
+      // In theory the CV falls with the root of the points.
       tried = static_cast<std::uint32_t>(
-          std::min(std::ceil(1.05 * tried * (reached / cv) * (reached / cv)),
+          std::min(std::max(std::ceil(tried * (reached / cv) * (reached / cv)), tried + 1.0),
                    static_cast<double>(Ring::kMaxPointsPerWeight) + 1));
       if (absl::Status measured = MeasureAll({tried}); !measured.ok()) return measured;
       // More points no longer help: ties, and not the number of points, decide.
-      if (CanBeBuilt(tried) && CvOf(tried) > 0.95 * reached) break;
+      if (CanBeBuilt(tried) && tried > 1.2 * before && CvOf(tried) > 0.95 * reached) break;
     }
     return absl::OkStatus();
   }
@@ -300,7 +302,7 @@ void Recommend(RingPlan& plan) {
   if (!today_does) {
     choice.reason =
         absl::StrCat(plan.goal.bytes ? "it is the most even ring that fits"
-                                     : "it is the smallest ring that even",
+                                     : "it is the smallest of these rings that is that even",
                      ", and today's ring ",
                      plan.goal.bytes ? "does not fit in any layout" : "is less so", "; ", moves);
     plan.recommended = std::move(choice);

@@ -42,6 +42,11 @@ TEST(CheckPercentTest, SaysWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_THAT(CheckPercent("101"), AllOf(HasSubstr("\"101\""), HasSubstr("expected 0 to 100")));
 }
 
+TEST(CheckFileNameTest, AnEmptyNameIsNone) {
+  EXPECT_EQ(CheckFileName("out.svg"), "");
+  EXPECT_EQ(CheckFileName(""), "the name of the file is empty");
+}
+
 TEST(CheckUtf8Test, ShowsTheBytesThatAreNot) {
   EXPECT_EQ(CheckUtf8("h\xc3\xa9"), "");
   EXPECT_EQ(CheckUtf8("h\xe9"), "\"h\\xe9\" is not UTF-8");
