@@ -6,6 +6,7 @@
 #ifndef RINGSHIFT_RING_NODE_MASK_H_
 #define RINGSHIFT_RING_NODE_MASK_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,10 +37,28 @@ class NodeMask {
     count_ -= Contains(node);
     words_[node / 64] &= ~(std::uint64_t{1} << (node % 64));
   }
+  // REQUIRES: size() == other.size()
+  void Erase(const NodeMask& other) {
+    count_ = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      words_[i] &= ~other.words_[i];
+      count_ += static_cast<std::size_t>(std::popcount(words_[i]));
+    }
+  }
   bool Contains(NodeIndex node) const { return (words_[node / 64] >> (node % 64)) & 1; }
 
   std::size_t size() const { return size_; }    // nodes it is over
   std::size_t count() const { return count_; }  // nodes in it
+
+  // The nodes that are in both. REQUIRES: size() == other.size()
+  NodeMask operator&(const NodeMask& other) const {
+    NodeMask both(size_);
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      both.words_[i] = words_[i] & other.words_[i];
+      both.count_ += static_cast<std::size_t>(std::popcount(both.words_[i]));
+    }
+    return both;
+  }
 
   friend bool operator==(const NodeMask&, const NodeMask&) = default;
 

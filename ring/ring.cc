@@ -14,6 +14,7 @@
 #include "ring/internal/point_chains.h"
 #include "ring/internal/ring_builder.h"
 #include "ring/internal/ring_points.h"
+#include "ring/point_hashes.h"
 
 namespace ringshift {
 namespace {
@@ -24,6 +25,17 @@ using internal::PlainPoints;
 using internal::PointChains;
 using internal::RingPoints;
 using internal::WidePoint;
+
+// The node of the first point from `point` on that is eligible.
+template <typename Points>
+NodeIndex FirstEligible(const Points& points, std::size_t point, const NodeMask& eligible) {
+  NodeIndex node = points.node(point);
+  while (!eligible.Contains(node)) {
+    point = point + 1 == points.size() ? 0 : point + 1;
+    node = points.node(point);
+  }
+  return node;
+}
 
 // What the points hold on the heap.
 std::uint64_t PointBytes(RingLayout layout, std::size_t nodes, std::uint64_t points) {
@@ -81,7 +93,8 @@ absl::StatusOr<RingSize> Ring::Measure(const NodeSet& nodes, const RingParameter
   for (NodeIndex index = 0; index < nodes.size(); ++index) {
     if (members != nullptr && !members->Contains(index)) continue;
     const RingNode& node = nodes[index];
-    const std::uint64_t points = internal::NodePointCount(node, parameters.points_per_weight);
+    const std::uint64_t points =
+        PointCount(node.identity, node.weight, parameters.points_per_weight);
     size.points += points;
     if (points > most_points) most_points = points, largest = &node;
   }
@@ -160,6 +173,11 @@ NodeIndex Ring::OwnerAt(std::uint32_t position) const {
                            [position](const auto& p) { return p.node(p.FindFirst(position)); });
 }
 
+NodeIndex Ring::OwnerAt(std::uint32_t position, const NodeMask& eligible) const {
+  return RingPoints::Visit(
+      *this, [&](const auto& p) { return FirstEligible(p, p.FindFirst(position), eligible); });
+}
+
 void Ring::OwnersAt(std::span<const std::uint32_t> positions, std::span<NodeIndex> owners) const {
   RingPoints::Visit(*this, [&](const auto& p) {
     p.FindFirsts(positions, [&](std::size_t i, std::size_t point) { owners[i] = p.node(point); });
@@ -170,12 +188,7 @@ void Ring::OwnersAt(std::span<const std::uint32_t> positions, const NodeMask& el
                     std::span<NodeIndex> owners) const {
   RingPoints::Visit(*this, [&](const auto& p) {
     p.FindFirsts(positions, [&](std::size_t i, std::size_t point) {
-      NodeIndex node = p.node(point);
-      while (!eligible.Contains(node)) {
-        point = point + 1 == p.size() ? 0 : point + 1;
-        node = p.node(point);
-      }
-      owners[i] = node;
+      owners[i] = FirstEligible(p, point, eligible);
     });
   });
 }

@@ -139,13 +139,15 @@ class Ring {
   // The owner of `key` among all nodes.
   NodeIndex Owner(std::string_view key) const { return OwnerAt(Position(key)); }
   NodeIndex OwnerAt(std::uint32_t position) const;
+  // Among the nodes of `eligible` alone: what FindNodes finds first.
+  // REQUIRES: eligible.size() == nodes().size(); eligible.count() > 0
+  NodeIndex OwnerAt(std::uint32_t position, const NodeMask& eligible) const;
 
   // OwnerAt for many positions: the searches go on side by side, so that one does not wait for the
   // other's memory. REQUIRES: owners.size() == positions.size()
   void OwnersAt(std::span<const std::uint32_t> positions, std::span<NodeIndex> owners) const;
 
-  // The same among the nodes of `eligible` alone: what FindNodes finds first.
-  // REQUIRES: eligible.size() == nodes().size(); eligible.count() > 0
+  // The same among the nodes of `eligible` alone. REQUIRES: as OwnerAt
   void OwnersAt(std::span<const std::uint32_t> positions, const NodeMask& eligible,
                 std::span<NodeIndex> owners) const;
 

@@ -1,5 +1,7 @@
 #include "ring/internal/point_chains.h"
 
+#include "ring/point_hashes.h"
+
 namespace ringshift::internal {
 namespace {
 
@@ -51,11 +53,6 @@ const StepTables& GetStepTables() {
   return tables;
 }
 
-std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weight) {
-  if (HasStuckChain(node.identity)) return 1;
-  return std::uint64_t{node.weight} * points_per_weight;
-}
-
 std::uint32_t HashAfter(std::uint32_t state, std::uint64_t steps) {
   std::uint32_t hash = 0;
   // 2^k steps multiply by kPowers[k] and then add this.
@@ -73,7 +70,7 @@ PointChains::PointChains(const NodeSet& nodes, std::uint32_t points_per_weight,
   std::uint64_t count = 0;
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
     if (members == nullptr || members->Contains(node)) {
-      count += NodePointCount(nodes[node], points_per_weight);
+      count += PointCount(nodes[node].identity, nodes[node].weight, points_per_weight);
     }
     begins_[node + 1] = static_cast<std::uint32_t>(count);
   }

@@ -35,9 +35,6 @@ const StepTables& GetStepTables();
 // after its identity: h(steps - 1), and 0 for no step.
 std::uint32_t HashAfter(std::uint32_t state, std::uint64_t steps);
 
-// How many different points a node has.
-std::uint64_t NodePointCount(const RingNode& node, std::uint32_t points_per_weight);
-
 class PointChains {
  public:
   // Of the nodes in `members` alone, if it is not null. `hash_mask`: the bits of hashes that points

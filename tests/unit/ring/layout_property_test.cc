@@ -83,6 +83,7 @@ void ExpectEveryLayoutIs(const ReferenceRing& reference,
       ASSERT_EQ(owners[i], reference.points[first[i]].node) << positions[i];
       if (pool.count() > 0) {
         ASSERT_EQ(pool_owners[i], pool_owner[first[i]]) << positions[i];
+        ASSERT_EQ(ring->OwnerAt(positions[i], pool), pool_owners[i]) << positions[i];
         NodeIndex found[2];
         ASSERT_EQ(ring->FindNodes(positions[i], pool, found),
                   std::min<std::size_t>(2, pool.count()));

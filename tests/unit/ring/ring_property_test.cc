@@ -98,7 +98,9 @@ void ExpectEqualToReference(std::uint32_t seed, std::uint32_t hash_mask) {
     std::vector<NodeIndex> walk(nodes->size());
     walk.resize(ring->FindNodes(position, pool, walk));
     ASSERT_EQ(walk, expected) << position;
-    if (!expected.empty()) pool_owners.push_back(expected.front());
+    if (expected.empty()) continue;
+    pool_owners.push_back(expected.front());
+    ASSERT_EQ(ring->OwnerAt(position, pool), expected.front()) << position;
   }
 
   // Many at once, also so many that the last group of searches has one, or all but one.
