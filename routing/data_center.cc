@@ -40,12 +40,19 @@ bool HaveEqualPoints(const NodeSet& a, const NodeSet& b) {
                     });
 }
 
+// The rings to have; at least one.
+std::vector<RingParameters> KeptRings(const DataCenterSpec& spec, RetiredRing retired) {
+  std::vector<RingParameters> kept;
+  if (spec.v1 && retired != RetiredRing::kV1) kept.push_back(*spec.v1);
+  if (retired != RetiredRing::kV2 || !spec.v1) kept.push_back(spec.v2);
+  return kept;
+}
+
 // The ring of `previous` that is the one of `nodes` and `parameters`; null if there is none.
 const DataCenter::BuiltRing* FindEqualRing(const DataCenter* previous, const NodeSet& nodes,
                                            const RingParameters& parameters) {
   if (previous == nullptr) return nullptr;
-  const DataCenter::BuiltRing* const ring =
-      parameters.version == RingVersion::kV1 ? previous->v1() : &previous->v2();
+  const DataCenter::BuiltRing* const ring = previous->ring(parameters.version);
   const bool is_equal = ring != nullptr && ring->ring->parameters() == parameters &&
                         HaveEqualPoints(previous->node_set(), nodes);
   return is_equal ? ring : nullptr;
@@ -90,7 +97,8 @@ void AddPools(const std::vector<DataCenter::Pool>& pools, internal::Checksum& ch
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCenterSpec& spec,
-                                                                    const DataCenter* previous) {
+                                                                    const DataCenter* previous,
+                                                                    RetiredRing retired) {
   std::shared_ptr<DataCenter> built(new DataCenter());
   built->spec_ = spec;
 
@@ -120,27 +128,38 @@ absl::StatusOr<std::shared_ptr<const DataCenter>> DataCenter::Build(const DataCe
     ring->pools = *std::move(pool_rings);
     return ring;
   };
-  if (spec.v1) {
-    absl::StatusOr<BuiltRing> v1 = take_or_build(*spec.v1);
-    if (!v1.ok()) return WithDataCenter(spec, v1.status());
-    built->v1_ = *std::move(v1);
+  for (const RingParameters& parameters : KeptRings(spec, retired)) {
+    absl::StatusOr<BuiltRing> ring = take_or_build(parameters);
+    if (!ring.ok()) return WithDataCenter(spec, ring.status());
+    (parameters.version == RingVersion::kV1 ? built->v1_ : built->v2_) = *std::move(ring);
   }
-  absl::StatusOr<BuiltRing> v2 = take_or_build(spec.v2);
-  if (!v2.ok()) return WithDataCenter(spec, v2.status());
-  built->v2_ = *std::move(v2);
-
-  internal::Checksum checksum;
-  checksum.Add(std::uint64_t{built->v1_.has_value()});
-  if (built->v1_) AddRing(*built->v1_->ring, checksum);
-  AddRing(*built->v2_->ring, checksum);
-  checksum.Add(std::uint64_t{built->nodes_.size()});
-  for (const Node& node : built->nodes_) {
-    checksum.Add(node.name);
-    checksum.Add(node.address);
-  }
-  AddPools(built->pools_, checksum);
-  built->checksum_ = checksum.Value();
+  built->SetChecksums();
   return built;
+}
+
+std::shared_ptr<const DataCenter> DataCenter::Without(RetiredRing retired) const {
+  std::shared_ptr<DataCenter> rest(new DataCenter(*this));
+  if (retired == RetiredRing::kV1) rest->v1_.reset();
+  if (retired == RetiredRing::kV2) rest->v2_.reset();
+  rest->SetChecksums();
+  return rest;
+}
+
+void DataCenter::SetChecksums() {
+  for (const RetiredRing retired : {RetiredRing::kNone, RetiredRing::kV1, RetiredRing::kV2}) {
+    const bool has_v1 = v1_ && retired != RetiredRing::kV1;
+    internal::Checksum checksum;
+    checksum.Add(std::uint64_t{has_v1});
+    if (has_v1) AddRing(*v1_->ring, checksum);
+    if (v2_ && (retired != RetiredRing::kV2 || !spec_.v1)) AddRing(*v2_->ring, checksum);
+    checksum.Add(std::uint64_t{nodes_.size()});
+    for (const Node& node : nodes_) {
+      checksum.Add(node.name);
+      checksum.Add(node.address);
+    }
+    AddPools(pools_, checksum);
+    checksums_[static_cast<std::size_t>(retired)] = checksum.Value();
+  }
 }
 
 absl::StatusOr<std::vector<DataCenter::Pool>> DataCenter::MakePools(const DataCenterSpec& spec,
@@ -155,7 +174,8 @@ absl::StatusOr<std::vector<DataCenter::Pool>> DataCenter::MakePools(const DataCe
 }
 
 absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
-                                                     const DataCenter* previous) {
+                                                     const DataCenter* previous,
+                                                     RetiredRing retired) {
   const absl::StatusOr<std::shared_ptr<const NodeSet>> nodes = MakeNodeSet(spec);
   if (!nodes.ok()) return WithDataCenter(spec, nodes.status());
   const absl::StatusOr<std::vector<Pool>> pools = MakePools(spec, **nodes);
@@ -177,10 +197,9 @@ absl::StatusOr<BuildMemory> DataCenter::MeasureBuild(const DataCenterSpec& spec,
     memory.peak_bytes = std::max(memory.peak_bytes, memory.ring_bytes);
     return absl::OkStatus();
   };
-  if (spec.v1) {
-    if (absl::Status added = add(*spec.v1); !added.ok()) return added;
+  for (const RingParameters& parameters : KeptRings(spec, retired)) {
+    if (absl::Status added = add(parameters); !added.ok()) return added;
   }
-  if (absl::Status added = add(spec.v2); !added.ok()) return added;
   return memory;
 }
 

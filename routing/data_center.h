@@ -5,6 +5,7 @@
 #ifndef RINGSHIFT_ROUTING_DATA_CENTER_H_
 #define RINGSHIFT_ROUTING_DATA_CENTER_H_
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "migration/store.h"
 #include "ring/node_mask.h"
 #include "ring/node_set.h"
 #include "ring/ownership.h"
@@ -62,13 +64,16 @@ class DataCenter {
   // Builds the rings, save those of `previous` (may be null) that would be the same, which are
   // taken from it. Errors: those of MakeNodeSet, Ring::Measure and Ring::Build, with the data
   // center. Cost: that of Ring::Build for each ring that is built; not for a request.
+  // The one that is `retired` is neither built nor taken, unless it is the only one.
   static absl::StatusOr<std::shared_ptr<const DataCenter>> Build(
-      const DataCenterSpec& spec, const DataCenter* previous = nullptr);
+      const DataCenterSpec& spec, const DataCenter* previous = nullptr,
+      RetiredRing retired = RetiredRing::kNone);
 
   // What Build would take with the same arguments. Errors: those of Build that are known before it
   // builds a ring. Cost: linear in the nodes.
   static absl::StatusOr<BuildMemory> MeasureBuild(const DataCenterSpec& spec,
-                                                  const DataCenter* previous = nullptr);
+                                                  const DataCenter* previous = nullptr,
+                                                  RetiredRing retired = RetiredRing::kNone);
 
   // What pools() has. `nodes` is MakeNodeSet(spec). Errors: those of MakePoolMask.
   static absl::StatusOr<std::vector<Pool>> MakePools(const DataCenterSpec& spec,
@@ -87,24 +92,36 @@ class DataCenter {
   // "" is `default` too. Cost: a few comparisons.
   std::optional<std::size_t> FindPool(std::string_view name) const;
 
-  // Null for a data center without v1.
+  // Null where the ring is retired, or the data center has no v1. At least one is there.
   const BuiltRing* v1() const { return v1_ ? &*v1_ : nullptr; }
-  const BuiltRing& v2() const { return *v2_; }
+  const BuiltRing* v2() const { return v2_ ? &*v2_ : nullptr; }
+  const BuiltRing* ring(RingVersion version) const {
+    return version == RingVersion::kV1 ? v1() : v2();
+  }
 
-  // Over the rings, the node names and addresses and the pools: two routers with equal checksums
-  // give equal answers from equal rings.
-  std::uint64_t checksum() const { return checksum_; }
+  // The same without a ring that is retired. Cost: copies the nodes, builds nothing.
+  // REQUIRES: the other ring is there
+  std::shared_ptr<const DataCenter> Without(RetiredRing retired) const;
+
+  // Over the rings that are there, but a retired one, the node names and addresses and the pools:
+  // two routers with equal checksums give equal answers from equal rings.
+  std::uint64_t checksum(RetiredRing retired = RetiredRing::kNone) const {
+    return checksums_[static_cast<std::size_t>(retired)];
+  }
 
  private:
   DataCenter() = default;
+
+  // Once all else is there.
+  void SetChecksums();
 
   DataCenterSpec spec_;
   std::shared_ptr<const NodeSet> node_set_;
   std::vector<Node> nodes_;
   std::vector<Pool> pools_;
   std::optional<BuiltRing> v1_;
-  std::optional<BuiltRing> v2_;  // set by Build
-  std::uint64_t checksum_ = 0;
+  std::optional<BuiltRing> v2_;
+  std::array<std::uint64_t, 3> checksums_{};  // by RetiredRing
 };
 
 }  // namespace ringshift

@@ -3,9 +3,9 @@
 #include <span>
 #include <utility>
 
-#include "migration/decision.h"
 #include "ring/node_mask.h"
 #include "routing/internal/request.h"
+#include "routing/previous_owner.h"
 
 namespace ringshift {
 namespace {
@@ -50,13 +50,15 @@ absl::StatusOr<Explanation> Explain(const RoutingTable& table, const RouteReques
 
   Explanation explanation;
   explanation.answer = *answer;
-  explanation.position = Ring::Position(request.key);
   explanation.decision_hash = table.decision().Hash(request.key);
-  explanation.bucket = Decision::BucketOfHash(explanation.decision_hash);
   if (const DataCenter::BuiltRing* v1 = data_center.v1()) {
-    explanation.v1 = ExplainRing(*v1->ring, explanation.position, pool, wanted);
+    explanation.v1 = ExplainRing(*v1->ring, answer->position, pool, wanted);
   }
-  explanation.v2 = ExplainRing(*data_center.v2().ring, explanation.position, pool, wanted);
+  if (const DataCenter::BuiltRing* v2 = data_center.v2()) {
+    explanation.v2 = ExplainRing(*v2->ring, answer->position, pool, wanted);
+  }
+  explanation.previous_owner_reason = DescribePreviousOwner(
+      table, answer->pool, answer->position, answer->bucket, answer->ring_version, answer->nodes());
   return explanation;
 }
 

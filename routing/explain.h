@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,11 +45,11 @@ struct RingExplanation {
 
 struct Explanation {
   RouteAnswer answer;  // Route's
-  std::uint32_t position = 0;
   std::uint64_t decision_hash = 0;
-  std::uint32_t bucket = 0;
-  std::optional<RingExplanation> v1;  // none where the data center has none
-  RingExplanation v2;
+  // None where the ring is not there.
+  std::optional<RingExplanation> v1;
+  std::optional<RingExplanation> v2;
+  std::string previous_owner_reason;  // for people
 };
 
 // Errors: those of Route.

@@ -1,10 +1,12 @@
 #include "routing/pool_balance.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "ring/ownership.h"
 
 namespace ringshift {
@@ -36,6 +38,20 @@ PoolBalance MeasurePoolBalance(const Ring& ring, const NodeSet& nodes, std::stri
   balance.min_node = nodes[lowest->second].name;
   for (const auto& [load, node] : loads) ++balance.nodes_by_load[LoadClass(load)];
   return balance;
+}
+
+std::string BalanceWarning(const NodeSet& nodes, const RingParameters& parameters) {
+  const RingNode& lightest =
+      *std::min_element(nodes.nodes().begin(), nodes.nodes().end(),
+                        [](const RingNode& a, const RingNode& b) { return a.weight < b.weight; });
+  const std::uint64_t points = std::uint64_t{lightest.weight} * parameters.points_per_weight;
+  if (points >= kBalancedPoints || nodes.size() == 1) return "";
+  const BalancePrediction balance = PredictBalance(nodes, parameters);
+  const std::uint64_t mended = (kBalancedPoints + lightest.weight - 1) / lightest.weight;
+  return absl::StrFormat(
+      "the lightest node, %s, has %d points; expect CV %.1f %% and max/mean %.2fx; "
+      "points_per_weight: %d gives it %d",
+      lightest.name, points, 100 * balance.cv, balance.max_ratio, mended, mended * lightest.weight);
 }
 
 }  // namespace ringshift

@@ -36,6 +36,11 @@ struct PoolBalance {
 PoolBalance MeasurePoolBalance(const Ring& ring, const NodeSet& nodes, std::string_view pool,
                                const NodeMask& eligible);
 
+// What a ring of these nodes deserves to be warned of, before it is built: its lightest node has
+// too few points (kBalancedPoints), what to expect of that, and what mends it. "" where it has
+// enough. Cost: linear in the nodes. REQUIRES: parameters that Ring::Measure accepts.
+std::string BalanceWarning(const NodeSet& nodes, const RingParameters& parameters);
+
 }  // namespace ringshift
 
 #endif  // RINGSHIFT_ROUTING_POOL_BALANCE_H_

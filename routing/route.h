@@ -1,12 +1,14 @@
 // Route: the answer to one request, as a pure function of a routing table.
 //
-// Thread safety: pure. Cost: two hashes of the key, one ring lookup and walk, no allocation on
-// success.
+// Thread safety: pure. Cost: two hashes of the key, one ring lookup and walk, and those of
+// FindPreviousOwner; no allocation on success.
 #ifndef RINGSHIFT_ROUTING_ROUTE_H_
 #define RINGSHIFT_ROUTING_ROUTE_H_
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,7 +30,10 @@ struct RouteRequest {
 
 struct RouteAnswer {
   RingVersion ring_version = RingVersion::kV1;
-  std::size_t pool = 0;  // index in DataCenter::pools()
+  std::size_t pool = 0;                     // index in DataCenter::pools()
+  std::uint32_t position = 0;               // of the key on the rings
+  std::uint32_t bucket = 0;                 // of the decision
+  std::optional<NodeIndex> previous_owner;  // none of nodes()
   std::size_t node_count = 0;
   std::array<NodeIndex, kMaxReplicas> node_indexes{};
 

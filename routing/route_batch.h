@@ -5,8 +5,8 @@
 //   batch->Route(keys, answers);   // what Route answers for each, replicas = 1
 //
 // Thread safety: pure; a BatchRouter is immutable, and the table outlives it. Cost: two hashes and
-// a lookup a key, without allocation; the lookups of neighbouring keys overlap, so that one does
-// not wait for the other's memory.
+// a lookup a key, and those of FindPreviousOwner, without allocation; the lookups of neighbouring
+// keys overlap, so that one does not wait for the other's memory.
 #ifndef RINGSHIFT_ROUTING_ROUTE_BATCH_H_
 #define RINGSHIFT_ROUTING_ROUTE_BATCH_H_
 
@@ -26,7 +26,12 @@ namespace ringshift {
 inline constexpr std::size_t kMaxBatchKeys = 10'000;
 
 struct BatchAnswer {
-  NodeIndex owner = 0;  // in DataCenter::node()
+  static constexpr std::uint32_t kNoNode = 0xffffffff;
+
+  NodeIndex owner = 0;                     // in DataCenter::node()
+  std::uint32_t previous_owner = kNoNode;  // likewise
+  std::uint32_t position = 0;              // of the key on the rings
+  std::uint32_t bucket = 0;                // of the decision
   RingVersion ring_version = RingVersion::kV1;
 };
 

@@ -42,16 +42,18 @@ PoolChurn MeasurePoolChurn(const DataCenter& from, const DataCenter::Pool& pool,
   PoolChurn churn;
   churn.pool = pool.name;
   const bool has_v1 = from.v1() != nullptr && to.v1() != nullptr;
+  const bool has_v2 = from.v2() != nullptr && to.v2() != nullptr;
   const std::optional<std::size_t> new_pool = to.FindPool(pool.name);
   // Without nodes a pool had no keys to move; without nodes now it keeps none.
   if (pool.nodes.count() == 0 || !new_pool || to.pools()[*new_pool].nodes.count() == 0) {
-    churn.v2 = pool.nodes.count() == 0 ? 0 : 1;
-    if (has_v1) churn.v1 = churn.v2;
+    const double moved = pool.nodes.count() == 0 ? 0 : 1;
+    if (has_v1) churn.v1 = moved;
+    if (has_v2) churn.v2 = moved;
     return churn;
   }
   const NodeMask& new_nodes = to.pools()[*new_pool].nodes;
   if (has_v1) churn.v1 = MovedRatio(*from.v1(), pool.nodes, *to.v1(), new_nodes, same);
-  churn.v2 = MovedRatio(from.v2(), pool.nodes, to.v2(), new_nodes, same);
+  if (has_v2) churn.v2 = MovedRatio(*from.v2(), pool.nodes, *to.v2(), new_nodes, same);
   return churn;
 }
 
@@ -66,8 +68,8 @@ absl::Status Refuse(const DataCenterSpec& data_center, const std::string& what,
 }  // namespace
 
 double PoolChurn::Moved(Share share) const {
-  if (!v1) return v2;
-  return *v1 + share.ppm() / static_cast<double>(Share::kMaxPpm) * (v2 - *v1);
+  if (!v1 || !v2) return v1 ? *v1 : v2.value_or(1);
+  return *v1 + share.ppm() / static_cast<double>(Share::kMaxPpm) * (*v2 - *v1);
 }
 
 const PoolChurn& DataCenterChange::Worst(Share share) const {

@@ -30,9 +30,9 @@ struct NodeChanges {
 // The exact part of the key space, 0 to 1, whose owner changes.
 struct PoolChurn {
   std::string pool;
-  // None where either data center has no ring v1.
+  // None where either data center has not that ring. Where both are none everything moves.
   std::optional<double> v1;
-  double v2 = 0;
+  std::optional<double> v2;
 
   // Of the requests at `share`: buckets and positions of keys are independent.
   double Moved(Share share) const;

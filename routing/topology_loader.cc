@@ -14,10 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "ring/ownership.h"
 #include "routing/internal/yaml_reader.h"
 #include "routing/internal/yaml_tree.h"
+#include "routing/pool_balance.h"
 
 namespace ringshift {
 namespace {
@@ -411,17 +410,8 @@ class Loader {
     if (absl::StatusOr<RingSize> size = Ring::Measure(nodes, parameters); !size.ok()) {
       return reader_.Error(place, absl::StrCat(ring, ": ", size.status().message()));
     }
-    const RingNode& lightest =
-        *std::min_element(nodes.nodes().begin(), nodes.nodes().end(),
-                          [](const RingNode& a, const RingNode& b) { return a.weight < b.weight; });
-    const std::uint64_t points = std::uint64_t{lightest.weight} * parameters.points_per_weight;
-    if (points < kBalancedPoints && nodes.size() > 1) {
-      const BalancePrediction balance = PredictBalance(nodes, parameters);
-      const std::uint64_t mended = (kBalancedPoints + lightest.weight - 1) / lightest.weight;
-      Warn(place, absl::StrFormat("%s: the lightest node, %s, has %d points; expect CV %.1f %% and "
-                                  "max/mean %.2fx; points_per_weight: %d gives it %d",
-                                  ring, lightest.name, points, 100 * balance.cv, balance.max_ratio,
-                                  mended, mended * lightest.weight));
+    if (const std::string warning = BalanceWarning(nodes, parameters); !warning.empty()) {
+      Warn(place, absl::StrCat(ring, ": ", warning));
     }
     return absl::OkStatus();
   }

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t kKeys = 50'000;
 
 std::vector<const DataCenter::BuiltRing*> Rings(const DataCenter& data_center) {
-  return {data_center.v1(), &data_center.v2()};
+  return {data_center.v1(), data_center.v2()};
 }
 
 const std::string& Owner(const DataCenter& data_center, const Ring& ring, std::string_view key) {
@@ -86,10 +86,10 @@ TEST(DataCenterTest, BuildKeepsNamesAddressesPoolsAndBothRings) {
   EXPECT_EQ(data_center->FindPool("ss"), std::nullopt);
   ASSERT_NE(data_center->v1(), nullptr);
   EXPECT_EQ(data_center->v1()->ring->point_count(), 3u * 2 * 160);
-  EXPECT_EQ(data_center->v2().ring->point_count(), 3u * 2 * 16);
-  EXPECT_EQ(data_center->v2().ownership.positions.size(), 3u);
-  EXPECT_GT(data_center->v2().ownership.max_ratio, 1);
-  EXPECT_GE(data_center->v2().build_time.count(), 0);
+  EXPECT_EQ(data_center->v2()->ring->point_count(), 3u * 2 * 16);
+  EXPECT_EQ(data_center->v2()->ownership.positions.size(), 3u);
+  EXPECT_GT(data_center->v2()->ownership.max_ratio, 1);
+  EXPECT_GE(data_center->v2()->build_time.count(), 0);
 }
 
 TEST(DataCenterTest, AParameterOfTheTopologyIsNeverReplacedByADefault) {
@@ -100,7 +100,7 @@ TEST(DataCenterTest, AParameterOfTheTopologyIsNeverReplacedByADefault) {
   spec.v2.layout = RingLayout::kWide;
   ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
   EXPECT_EQ(data_center->v1()->ring->parameters(), *spec.v1);
-  EXPECT_EQ(data_center->v2().ring->parameters(), spec.v2);
+  EXPECT_EQ(data_center->v2()->ring->parameters(), spec.v2);
 }
 
 TEST(DataCenterTest, WithoutV1ThereIsOnlyV2) {
@@ -108,7 +108,7 @@ TEST(DataCenterTest, WithoutV1ThereIsOnlyV2) {
   spec.v1.reset();
   ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
   EXPECT_EQ(data_center->v1(), nullptr);
-  EXPECT_EQ(data_center->v2().ring->point_count(), 3u * 100 * 16);
+  EXPECT_EQ(data_center->v2()->ring->point_count(), 3u * 100 * 16);
 }
 
 TEST(DataCenterTest, ARefusalNamesTheDataCenter) {
@@ -139,7 +139,7 @@ TEST(DataCenterPoolsTest, ASparsePoolHasRingsOfItsOwnThatCountAsMemory) {
   }
   ASSERT_OK_AND_ASSIGN(const BuildMemory memory,
                        DataCenter::MeasureBuild(MakeSpecWithSparsePool()));
-  EXPECT_EQ(memory.ring_bytes, built->v1()->memory_bytes() + built->v2().memory_bytes());
+  EXPECT_EQ(memory.ring_bytes, built->v1()->memory_bytes() + built->v2()->memory_bytes());
 }
 
 TEST(DataCenterPoolsTest, OnlyAnotherPoolGetsAnotherRing) {
@@ -158,7 +158,7 @@ TEST(DataCenterPoolsTest, OnlyAnotherPoolGetsAnotherRing) {
   EXPECT_NE(changed->v1()->pools[2].own, before->v1()->pools[2].own);
   EXPECT_EQ(changed->v1()->pools[2].own->point_count(), 90u);
   EXPECT_EQ(memory.ring_bytes, changed->v1()->pools[2].own->memory_bytes() +
-                                   changed->v2().pools[2].own->memory_bytes());
+                                   changed->v2()->pools[2].own->memory_bytes());
 }
 
 TEST(DataCenterReuseTest, AnEqualTopologyBuildsNothing) {
@@ -167,10 +167,10 @@ TEST(DataCenterReuseTest, AnEqualTopologyBuildsNothing) {
   ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
   ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(spec, before.get()));
   EXPECT_EQ(after->v1()->ring, before->v1()->ring);
-  EXPECT_EQ(after->v2().ring, before->v2().ring);
+  EXPECT_EQ(after->v2()->ring, before->v2()->ring);
   EXPECT_EQ(after->v1()->build_time, before->v1()->build_time);
-  EXPECT_EQ(after->v2().ownership.positions, before->v2().ownership.positions);
-  EXPECT_EQ(after->v2().ring->parameters(), spec.v2);
+  EXPECT_EQ(after->v2()->ownership.positions, before->v2()->ownership.positions);
+  EXPECT_EQ(after->v2()->ring->parameters(), spec.v2);
   EXPECT_EQ(after->checksum(), before->checksum());
   EXPECT_TRUE(after->spec() == spec);
 }
@@ -191,7 +191,7 @@ TEST(DataCenterReuseTest, NamesAddressesPoolsAndOrderKeepTheRings) {
   std::reverse(changed.nodes.begin(), changed.nodes.end());
   ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
   EXPECT_EQ(after->v1()->ring, before->v1()->ring);
-  EXPECT_EQ(after->v2().ring, before->v2().ring);
+  EXPECT_EQ(after->v2()->ring, before->v2()->ring);
   EXPECT_EQ(after->tier(), "large");
   EXPECT_EQ(after->node(0).name, "cache-n1");
   EXPECT_EQ(after->node(0).address, "[2001:db8::1]:8443");
@@ -214,9 +214,9 @@ TEST(DataCenterReuseTest, AnotherNodeOrWeightBuildsBothRings) {
     ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
     ASSERT_OK_AND_ASSIGN(const auto fresh, DataCenter::Build(changed));
     EXPECT_NE(after->v1()->ring, before->v1()->ring);
-    EXPECT_NE(after->v2().ring, before->v2().ring);
+    EXPECT_NE(after->v2()->ring, before->v2()->ring);
     EXPECT_EQ(after->v1()->ring->checksum(), fresh->v1()->ring->checksum());
-    EXPECT_EQ(after->v2().ring->checksum(), fresh->v2().ring->checksum());
+    EXPECT_EQ(after->v2()->ring->checksum(), fresh->v2()->ring->checksum());
   }
 }
 
@@ -230,13 +230,13 @@ TEST(DataCenterReuseTest, OtherParametersBuildTheirRingOnly) {
   for (const DataCenterSpec& changed : {points, layout}) {
     ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(changed, before.get()));
     EXPECT_EQ(after->v1()->ring, before->v1()->ring);
-    EXPECT_NE(after->v2().ring, before->v2().ring);
-    EXPECT_EQ(after->v2().ring->parameters(), changed.v2);
+    EXPECT_NE(after->v2()->ring, before->v2()->ring);
+    EXPECT_EQ(after->v2()->ring->parameters(), changed.v2);
   }
   ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(v1_points, before.get()));
   EXPECT_NE(after->v1()->ring, before->v1()->ring);
   EXPECT_EQ(after->v1()->ring->parameters(), *v1_points.v1);
-  EXPECT_EQ(after->v2().ring, before->v2().ring);
+  EXPECT_EQ(after->v2()->ring, before->v2()->ring);
 }
 
 TEST(DataCenterReuseTest, AV1ThatComesIsBuiltAndOneThatGoesIsLetGo) {
@@ -246,11 +246,65 @@ TEST(DataCenterReuseTest, AV1ThatComesIsBuiltAndOneThatGoesIsLetGo) {
   ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(with));
   ASSERT_OK_AND_ASSIGN(const auto gone, DataCenter::Build(without, before.get()));
   EXPECT_EQ(gone->v1(), nullptr);
-  EXPECT_EQ(gone->v2().ring, before->v2().ring);
+  EXPECT_EQ(gone->v2()->ring, before->v2()->ring);
   ASSERT_OK_AND_ASSIGN(const auto back, DataCenter::Build(with, gone.get()));
   ASSERT_NE(back->v1(), nullptr);
   EXPECT_EQ(back->v1()->ring->checksum(), before->v1()->ring->checksum());
-  EXPECT_EQ(back->v2().ring, before->v2().ring);
+  EXPECT_EQ(back->v2()->ring, before->v2()->ring);
+}
+
+TEST(DataCenterRetiredTest, ARetiredRingIsNeitherBuiltNorMeasuredNorTaken) {
+  const DataCenterSpec spec = MakeSpec(5);
+  ASSERT_OK_AND_ASSIGN(const auto both, DataCenter::Build(spec));
+  const BuildMemory of_both = DataCenter::MeasureBuild(spec).value();
+  for (const RetiredRing retired : {RetiredRing::kV1, RetiredRing::kV2}) {
+    const std::size_t kept = retired == RetiredRing::kV1 ? 1 : 0;
+    ASSERT_OK_AND_ASSIGN(const auto built, DataCenter::Build(spec, nullptr, retired));
+    ASSERT_OK_AND_ASSIGN(const auto taken, DataCenter::Build(spec, both.get(), retired));
+    for (const auto& data_center : {built, taken, both->Without(retired)}) {
+      EXPECT_EQ(Rings(*data_center)[1 - kept], nullptr);
+      ASSERT_NE(Rings(*data_center)[kept], nullptr);
+      EXPECT_EQ(Rings(*data_center)[kept]->ring->checksum(), Rings(*both)[kept]->ring->checksum());
+      EXPECT_EQ(data_center->checksum(), both->checksum(retired));
+      EXPECT_EQ(data_center->checksum(retired), both->checksum(retired));
+    }
+    EXPECT_EQ(Rings(*taken)[kept]->ring, Rings(*both)[kept]->ring);
+    const BuildMemory memory = DataCenter::MeasureBuild(spec, nullptr, retired).value();
+    EXPECT_EQ(memory.ring_bytes, Rings(*built)[kept]->memory_bytes());
+    EXPECT_LT(memory.ring_bytes, of_both.ring_bytes);
+    EXPECT_EQ(DataCenter::MeasureBuild(spec, both.get(), retired).value().ring_bytes, 0u);
+  }
+}
+
+TEST(DataCenterRetiredTest, ARingThatIsCalledBackIsBuiltAndTheOtherOneKept) {
+  const DataCenterSpec spec = MakeSpec(5);
+  ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(spec));
+  ASSERT_OK_AND_ASSIGN(const auto retired, DataCenter::Build(spec, nullptr, RetiredRing::kV1));
+  EXPECT_NE(retired->checksum(), before->checksum());
+  EXPECT_EQ(DataCenter::MeasureBuild(spec, retired.get()).value().ring_bytes,
+            before->v1()->memory_bytes());
+  ASSERT_OK_AND_ASSIGN(const auto back, DataCenter::Build(spec, retired.get()));
+  ASSERT_NE(back->v1(), nullptr);
+  EXPECT_EQ(back->v2()->ring, retired->v2()->ring);
+  EXPECT_EQ(back->checksum(), before->checksum());
+}
+
+TEST(DataCenterRetiredTest, TheOnlyRingOfADataCenterIsNotRetired) {
+  DataCenterSpec spec = MakeSpec(5);
+  spec.v1.reset();
+  ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
+  for (const RetiredRing retired : {RetiredRing::kV1, RetiredRing::kV2}) {
+    ASSERT_OK_AND_ASSIGN(const auto built, DataCenter::Build(spec, nullptr, retired));
+    ASSERT_NE(built->v2(), nullptr);
+    EXPECT_EQ(built->checksum(retired), data_center->checksum());
+  }
+}
+
+TEST(DataCenterRetiredTest, EveryRetirementHasAnotherChecksum) {
+  ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(MakeSpec(5)));
+  EXPECT_NE(data_center->checksum(), data_center->checksum(RetiredRing::kV1));
+  EXPECT_NE(data_center->checksum(), data_center->checksum(RetiredRing::kV2));
+  EXPECT_NE(data_center->checksum(RetiredRing::kV1), data_center->checksum(RetiredRing::kV2));
 }
 
 // `h:443` as nginx has it and as pingora has it are one identity; with brackets they are not.
@@ -283,7 +337,7 @@ TEST(DataCenterMeasureTest, ABuildTakesItsRingsAndTheScratchMemoryOfOneAtATime) 
   EXPECT_EQ(memory.peak_bytes,
             std::max(v1.bytes + v1.scratch_bytes, v1.bytes + v2.bytes + v2.scratch_bytes));
   ASSERT_OK_AND_ASSIGN(const auto built, DataCenter::Build(spec));
-  EXPECT_EQ(built->v1()->ring->memory_bytes() + built->v2().ring->memory_bytes(),
+  EXPECT_EQ(built->v1()->ring->memory_bytes() + built->v2()->ring->memory_bytes(),
             memory.ring_bytes);
 
   // v1 alone needs more for a while than both rings in the end.
@@ -350,7 +404,7 @@ TEST(DataCenterChecksumTest, OrderInTheTopologyChangesNothing) {
     ASSERT_OK_AND_ASSIGN(const auto shuffled, DataCenter::Build(spec));
     EXPECT_EQ(shuffled->checksum(), first->checksum());
     EXPECT_EQ(shuffled->v1()->ring->checksum(), first->v1()->ring->checksum());
-    EXPECT_EQ(shuffled->v2().ring->checksum(), first->v2().ring->checksum());
+    EXPECT_EQ(shuffled->v2()->ring->checksum(), first->v2()->ring->checksum());
   }
 }
 

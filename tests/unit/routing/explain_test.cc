@@ -20,9 +20,11 @@ namespace {
 
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::Key;
+using ::ringshift::testing::MakeMigration;
 using ::ringshift::testing::MakeSpec;
 using ::ringshift::testing::MakeTable;
 using ::ringshift::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
@@ -73,9 +75,9 @@ TEST(ExplainTest, IsRoutesAnswerForEveryKeyPoolAndCount) {
           ASSERT_EQ(explanation.answer.pool, answer.pool);
           ASSERT_THAT(explanation.answer.nodes(), ElementsAreArray(answer.nodes()));
           ASSERT_TRUE(explanation.v1.has_value());
-          const bool is_v2 = AnswersV2(explanation.bucket, table->share());
+          const bool is_v2 = AnswersV2(explanation.answer.bucket, table->share());
           ASSERT_EQ(is_v2, answer.ring_version == RingVersion::kV2);
-          const RingExplanation& answering = is_v2 ? explanation.v2 : *explanation.v1;
+          const RingExplanation& answering = is_v2 ? *explanation.v2 : *explanation.v1;
           ASSERT_EQ(answering.version, answer.ring_version);
           ASSERT_THAT(answering.nodes, ElementsAreArray(answer.nodes()));
         }
@@ -89,13 +91,13 @@ TEST(ExplainTest, IsRoutesAnswerForAPoolThatHasARingOfItsOwn) {
   ASSERT_OK_AND_ASSIGN(const auto table,
                        MakeTable(::ringshift::testing::MakeSpecWithSparsePool(), 500'000));
   ASSERT_NE(table->data_center().v1()->pools[2].own, nullptr);
-  ASSERT_NE(table->data_center().v2().pools[2].own, nullptr);
+  ASSERT_NE(table->data_center().v2()->pools[2].own, nullptr);
   for (std::size_t i = 0; i < 2'000; ++i) {
     const std::string key = Key(i);
     ASSERT_OK_AND_ASSIGN(const Explanation explanation,
                          Explain(*table, {.key = key, .pool = "sparse", .replicas = 2}));
     const RingExplanation& answering =
-        explanation.answer.ring_version == RingVersion::kV2 ? explanation.v2 : *explanation.v1;
+        explanation.answer.ring_version == RingVersion::kV2 ? *explanation.v2 : *explanation.v1;
     ASSERT_THAT(explanation.answer.nodes(), ElementsAreArray(answering.nodes));
   }
 }
@@ -112,20 +114,20 @@ TEST(ExplainTest, NodesAndThosePassedAreThoseOfAWalkPointByPoint) {
         ASSERT_OK_AND_ASSIGN(
             const Explanation explanation,
             Explain(*table, {.key = key, .pool = pool.name, .replicas = replicas}));
-        ASSERT_EQ(explanation.position, Ring::Position(key));
+        ASSERT_EQ(explanation.answer.position, Ring::Position(key));
         for (const auto& [ring, explained] : {std::pair{data_center.v1()->ring, *explanation.v1},
-                                              std::pair{data_center.v2().ring, explanation.v2}}) {
-          const NaiveWalk walk =
-              Walk(*ring, explanation.position, pool.nodes, static_cast<std::size_t>(replicas));
+                                              std::pair{data_center.v2()->ring, *explanation.v2}}) {
+          const NaiveWalk walk = Walk(*ring, explanation.answer.position, pool.nodes,
+                                      static_cast<std::size_t>(replicas));
           ASSERT_EQ(explained.version, ring->parameters().version);
           ASSERT_EQ(explained.nodes, walk.nodes);
           ASSERT_EQ(PassedNodes(explained), walk.passed);
           ASSERT_EQ(explained.passed_count, walk.passed.size());
-          ASSERT_EQ(explained.point_index, ring->FindPoint(explanation.position));
+          ASSERT_EQ(explained.point_index, ring->FindPoint(explanation.answer.position));
           ASSERT_EQ(explained.point.hash, ring->point(explained.point_index).hash);
           ASSERT_EQ(explained.point.node, ring->point(explained.point_index).node);
           ASSERT_EQ(explained.wraps,
-                    explanation.position > ring->point(ring->point_count() - 1).hash);
+                    explanation.answer.position > ring->point(ring->point_count() - 1).hash);
           passed += walk.passed.size();
         }
       }
@@ -141,8 +143,9 @@ TEST(ExplainTest, TheDecisionIsShownFromHashToBucket) {
     const std::string key = Key(i);
     ASSERT_OK_AND_ASSIGN(const Explanation explanation, Explain(*table, {.key = key, .pool = ""}));
     ASSERT_EQ(explanation.decision_hash, decision.Hash(key));
-    ASSERT_EQ(explanation.bucket, decision.Bucket(key));
-    ASSERT_EQ(explanation.bucket < 290'000, explanation.answer.ring_version == RingVersion::kV2);
+    ASSERT_EQ(explanation.answer.bucket, decision.Bucket(key));
+    ASSERT_EQ(explanation.answer.bucket < 290'000,
+              explanation.answer.ring_version == RingVersion::kV2);
   }
 }
 
@@ -153,7 +156,39 @@ TEST(ExplainTest, ADataCenterWithoutV1HasNoExplanationOfIt) {
   ASSERT_OK_AND_ASSIGN(const Explanation explanation, Explain(*table, {.key = "k", .pool = ""}));
   EXPECT_EQ(explanation.v1, std::nullopt);
   EXPECT_EQ(explanation.answer.ring_version, RingVersion::kV2);
-  EXPECT_THAT(explanation.v2.nodes, ElementsAreArray(explanation.answer.nodes()));
+  EXPECT_THAT(explanation.v2->nodes, ElementsAreArray(explanation.answer.nodes()));
+}
+
+TEST(ExplainTest, ARingThatIsRetiredHasNoExplanation) {
+  ASSERT_OK_AND_ASSIGN(const auto data_center,
+                       DataCenter::Build(MakeSpec(3), nullptr, RetiredRing::kV2));
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       RoutingTable::Create(data_center, MakeMigration("ams", 0)));
+  ASSERT_OK_AND_ASSIGN(const Explanation explanation, Explain(*table, {.key = "k", .pool = ""}));
+  EXPECT_EQ(explanation.v2, std::nullopt);
+  EXPECT_THAT(explanation.v1->nodes, ElementsAreArray(explanation.answer.nodes()));
+}
+
+TEST(ExplainTest, ThePreviousOwnerIsThatOfTheOtherRingAndHasAReason) {
+  ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(SpecWithPools()));
+  RouterState state;
+  state.warmth = {
+      .v2_warm_below = Share::All(), .v1_warm_from = Share::None(), .first_share = Share::None()};
+  ASSERT_OK_AND_ASSIGN(const auto table,
+                       RoutingTable::Create(data_center, MakeMigration("ams", 500'000), state));
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    const std::string key = Key(i);
+    ASSERT_OK_AND_ASSIGN(const Explanation explanation, Explain(*table, {.key = key, .pool = ""}));
+    const bool is_v2 = explanation.answer.ring_version == RingVersion::kV2;
+    const NodeIndex other = (is_v2 ? *explanation.v1 : *explanation.v2).nodes[0];
+    if (other == explanation.answer.nodes()[0]) continue;
+    ++named;
+    ASSERT_EQ(explanation.answer.previous_owner, other);
+    EXPECT_THAT(explanation.previous_owner_reason, AllOf(HasSubstr(is_v2 ? "ring v1" : "ring v2"),
+                                                         HasSubstr(data_center->node(other).name)));
+  }
+  EXPECT_GT(named, 500u);
 }
 
 TEST(ExplainTest, OverAThousandPassedNodesAreCountedAndNotAllListed) {
@@ -169,7 +204,7 @@ TEST(ExplainTest, OverAThousandPassedNodesAreCountedAndNotAllListed) {
     const std::string key = Key(i);
     ASSERT_OK_AND_ASSIGN(const Explanation explanation,
                          Explain(*table, {.key = key, .pool = "one"}));
-    std::vector<NodeIndex> passed = Walk(ring, explanation.position, pool, 1).passed;
+    std::vector<NodeIndex> passed = Walk(ring, explanation.answer.position, pool, 1).passed;
     ASSERT_EQ(explanation.v1->passed_count, passed.size());
     most = std::max(most, passed.size());
     passed.resize(std::min(passed.size(), RingExplanation::kMaxPassed));

@@ -20,7 +20,7 @@ TEST(PoolBalanceTest, IsThatOfTheOwnershipOfThePool) {
   for (std::size_t i = 0; i < 40; i += 3) spec.nodes[i].features = {"f"};
   spec.pools = {{"third", {"f"}}};
   ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
-  const Ring& ring = *data_center->v2().ring;
+  const Ring& ring = *data_center->v2()->ring;
   for (const DataCenter::Pool& pool : data_center->pools()) {
     const PoolBalance balance =
         MeasurePoolBalance(ring, data_center->node_set(), pool.name, pool.nodes);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "routing/route.h"
@@ -21,6 +22,7 @@ namespace {
 
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::Key;
+using ::ringshift::testing::MakeMigration;
 using ::ringshift::testing::MakeSpec;
 using ::ringshift::testing::MakeTable;
 using ::ringshift::testing::StatusIs;
@@ -47,6 +49,9 @@ void ExpectWhatRouteAnswers(const RoutingTable& table, std::string_view pool,
                          Route(table, {.key = keys[i], .pool = pool, .replicas = 1}));
     ASSERT_EQ(answers[i].owner, expected.nodes()[0]) << i << " of " << keys.size();
     ASSERT_EQ(answers[i].ring_version, expected.ring_version) << i << " of " << keys.size();
+    ASSERT_EQ(answers[i].previous_owner, expected.previous_owner.value_or(BatchAnswer::kNoNode));
+    ASSERT_EQ(answers[i].position, expected.position);
+    ASSERT_EQ(answers[i].bucket, expected.bucket);
     ASSERT_EQ(batch.pool(), expected.pool);
   }
 }
@@ -65,6 +70,29 @@ std::vector<std::string_view> Views(const std::vector<std::string>& keys) {
   return {keys.begin(), keys.end()};
 }
 
+// Some of the settled nodes had another weight, or were not in a pool, and a node is gone.
+std::shared_ptr<const PastNodes> RandomPastNodes(std::mt19937& random,
+                                                 const DataCenter& data_center,
+                                                 const NodeMask& settled) {
+  std::vector<PastNode> nodes;
+  const auto add = [&](const RingIdentity& identity, std::optional<NodeIndex> node) {
+    PastNode& past = nodes.emplace_back(PastNode{identity, node, {}});
+    for (const DataCenter::Pool& pool : data_center.pools()) {
+      const std::uint32_t now =
+          node && pool.nodes.Contains(*node) ? data_center.node_set()[*node].weight : 0;
+      const auto first = static_cast<std::uint32_t>(random() % 7);
+      past.pools.push_back({first, std::min(first, now), std::max(first, now)});
+    }
+  };
+  for (NodeIndex node = 0; node < settled.size(); ++node) {
+    if (settled.Contains(node) && random() % 4 == 0) {
+      add(data_center.node_set()[node].identity, node);
+    }
+  }
+  add(RingIdentity::Parse("10.9.9.9:1", IdentityStyle::kCanonical).value(), std::nullopt);
+  return PastNodes::Create(data_center, std::move(nodes));
+}
+
 TEST(RouteBatchTest, RandomTopologiesAndSharesAnswerAsRouteDoes) {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -81,7 +109,21 @@ TEST(RouteBatchTest, RandomTopologiesAndSharesAnswerAsRouteDoes) {
     spec.v2.layout = layout();
     if (random() % 5 == 0) spec.v1.reset();
     const std::vector<std::int64_t> shares = {0, 1, 10'000, 500'000, 999'999, 1'000'000};
-    ASSERT_OK_AND_ASSIGN(const auto table, MakeTable(spec, shares[random() % shares.size()]));
+    ASSERT_OK_AND_ASSIGN(const auto data_center, DataCenter::Build(spec));
+    RouterState state;  // any one, also such as no history leads to
+    const auto share = [&] { return *Share::FromPpm(shares[random() % shares.size()]); };
+    state.warmth = {.v2_warm_below = share(), .v1_warm_from = share(), .first_share = share()};
+    state.warmth_since_nodes = {share(), share(), Share::None()};
+    NodeMask settled(spec.nodes.size());
+    const std::size_t young_part = random() % 4;
+    for (NodeIndex node = 0; node < settled.size(); ++node) {
+      if (random() % 4 >= young_part) settled.Insert(node);
+    }
+    if (random() % 3 == 0) state.past_nodes = RandomPastNodes(random, *data_center, settled);
+    state.settled = std::make_shared<const NodeMask>(std::move(settled));
+    ASSERT_OK_AND_ASSIGN(
+        const auto table,
+        RoutingTable::Create(data_center, MakeMigration("ams", share().ppm()), std::move(state)));
     const std::vector<std::string> keys = RandomKeys(random, random() % 1'100);
     for (const std::string_view pool : {"", "default", "some", "one"}) {
       ExpectWhatRouteAnswers(*table, pool, Views(keys));

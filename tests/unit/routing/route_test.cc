@@ -101,7 +101,7 @@ TEST(RouteTest, ShareZeroIsAllV1AndShareAllIsAllV2) {
     ASSERT_EQ(v1.ring_version, RingVersion::kV1);
     ASSERT_EQ(v2.ring_version, RingVersion::kV2);
     ASSERT_EQ(v1.nodes()[0], data_center.v1()->ring->Owner(Key(i)));
-    ASSERT_EQ(v2.nodes()[0], data_center.v2().ring->Owner(Key(i)));
+    ASSERT_EQ(v2.nodes()[0], data_center.v2()->ring->Owner(Key(i)));
   }
 }
 
@@ -131,7 +131,7 @@ TEST(RouteTest, TheRingIsTheDecisionsAndRaisingTheShareNeverMovesAKeyBack) {
       ASSERT_OK_AND_ASSIGN(const RouteAnswer answer, Route(*table, {.key = key, .pool = ""}));
       const bool is_v2 = answer.ring_version == RingVersion::kV2;
       ASSERT_EQ(is_v2, AnswersV2(decision.Bucket(key), table->share()));
-      const Ring& ring = is_v2 ? *data_center->v2().ring : *data_center->v1()->ring;
+      const Ring& ring = is_v2 ? *data_center->v2()->ring : *data_center->v1()->ring;
       ASSERT_EQ(answer.nodes()[0], ring.Owner(key));
       ASSERT_FALSE(was_v2[i] && !is_v2) << key;
       was_v2[i] = is_v2;

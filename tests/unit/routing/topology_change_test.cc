@@ -68,7 +68,7 @@ TEST(DescribeChangeTest, TheSameTopologyChangesNothing) {
     EXPECT_EQ(change.pools[2].pool, "nobody");
     for (const PoolChurn& pool : change.pools) {
       EXPECT_EQ(pool.v1, 0.0);
-      EXPECT_EQ(pool.v2, 0);
+      EXPECT_EQ(pool.v2, 0.0);
     }
     EXPECT_EQ(ReasonToHold(change, Ppm(500'000), {.max_moved_ratio = 0, .max_removed_ratio = 0}),
               "");
@@ -81,8 +81,8 @@ TEST(DescribeChangeTest, OneNodeBecomingTwoMovesTheExactPartOfTheSecond) {
   const DataCenterChange change = DescribeChange(*one, *two);
   EXPECT_EQ(change.nodes.added, 1u);
   EXPECT_EQ(change.pools[0].v1, PartOf(*two->v1(), *two, "n2"));
-  EXPECT_EQ(change.pools[0].v2, PartOf(two->v2(), *two, "n2"));
-  EXPECT_NEAR(change.pools[0].v2, 0.5, 0.1);
+  EXPECT_EQ(change.pools[0].v2, PartOf(*two->v2(), *two, "n2"));
+  EXPECT_NEAR(*change.pools[0].v2, 0.5, 0.1);
 }
 
 TEST(DescribeChangeTest, ARemovedNodeMovesItsExactPart) {
@@ -95,7 +95,7 @@ TEST(DescribeChangeTest, ARemovedNodeMovesItsExactPart) {
   EXPECT_EQ(change.nodes.removed, 1u);
   EXPECT_EQ(change.nodes.added, 0u);
   EXPECT_EQ(change.pools[0].v1, PartOf(*before->v1(), *before, "n4"));
-  EXPECT_EQ(change.pools[0].v2, PartOf(before->v2(), *before, "n4"));
+  EXPECT_EQ(change.pools[0].v2, PartOf(*before->v2(), *before, "n4"));
 }
 
 TEST(DescribeChangeTest, NodesAreCountedByWhatBecameOfThem) {
@@ -131,7 +131,7 @@ TEST(DescribeChangeTest, NamesAddressesUnderKeptIdentitiesAndLayoutsMoveNothing)
   EXPECT_EQ(change.nodes.readdressed, 10u);
   for (const PoolChurn& pool : change.pools) {
     EXPECT_EQ(pool.v1, 0.0);
-    EXPECT_EQ(pool.v2, 0);
+    EXPECT_EQ(pool.v2, 0.0);
   }
 }
 
@@ -146,7 +146,7 @@ TEST(DescribeChangeTest, AFeatureMovesThePoolAndNothingElse) {
   const std::uint64_t part =
       MeasureOwnership(*before->v1()->ring, before->pools()[1].nodes).positions[node];
   EXPECT_EQ(change.pools[0].v1, 0.0);
-  EXPECT_EQ(change.pools[0].v2, 0);
+  EXPECT_EQ(change.pools[0].v2, 0.0);
   EXPECT_EQ(change.pools[1].v1, std::ldexp(static_cast<double>(part), -32));
   EXPECT_GT(change.pools[1].v2, 0.1);
   EXPECT_EQ(change.Worst(Ppm(0)).pool, "few");
@@ -162,7 +162,7 @@ TEST(DescribeChangeTest, APoolThatIsGoneOrEmptiedHasMovedAsAWhole) {
     EXPECT_EQ(change.pools[1].pool, "few");
     EXPECT_EQ(change.pools[1].v1, 1.0);
     EXPECT_EQ(change.pools[1].v2, 1);
-    EXPECT_EQ(change.pools[0].v2, 0);
+    EXPECT_EQ(change.pools[0].v2, 0.0);
     EXPECT_EQ(change.Worst(Ppm(300'000)).pool, "few");
     EXPECT_EQ(ReasonToHold(change, Ppm(300'000), {}),
               "moves 100.0000% of the key space (pool few), above 10%");
@@ -178,7 +178,7 @@ TEST(DescribeChangeTest, APoolThatHadNoNodesHasNothingToMove) {
     const DataCenterChange change = Change(SpecWithPools(), to);
     EXPECT_EQ(change.pools[2].pool, "nobody");
     EXPECT_EQ(change.pools[2].v1, 0.0);
-    EXPECT_EQ(change.pools[2].v2, 0);
+    EXPECT_EQ(change.pools[2].v2, 0.0);
   }
 }
 
@@ -197,7 +197,7 @@ TEST(DescribeChangeTest, WhereEitherHasNoV1ThereIsNoChurnOfIt) {
     const DataCenterChange change = Change(from, to);
     for (const PoolChurn& pool : change.pools) {
       EXPECT_EQ(pool.v1, std::nullopt);
-      EXPECT_EQ(pool.v2, 0);
+      EXPECT_EQ(pool.v2, 0.0);
       EXPECT_EQ(pool.Moved(Ppm(0)), 0);
     }
   }
@@ -210,6 +210,25 @@ TEST(PoolChurnTest, TheShareWeighsTheRings) {
   EXPECT_EQ(churn.Moved(Ppm(500'000)), 0.375);
   const PoolChurn only_v2 = {.pool = "p", .v1 = std::nullopt, .v2 = 0.25};
   EXPECT_EQ(only_v2.Moved(Ppm(0)), 0.25);
+}
+
+TEST(PoolChurnTest, WhereOneRingIsNotThereTheOtherOneIsAllThatMoves) {
+  for (const std::int64_t ppm : {0, 300'000, 1'000'000}) {
+    EXPECT_EQ((PoolChurn{.pool = "p", .v1 = 0.5, .v2 = std::nullopt}).Moved(Ppm(ppm)), 0.5);
+    EXPECT_EQ((PoolChurn{.pool = "p", .v1 = std::nullopt, .v2 = std::nullopt}).Moved(Ppm(ppm)), 1);
+  }
+}
+
+TEST(DescribeChangeTest, ARetiredRingIsNotCompared) {
+  const DataCenterSpec larger = MakeSpec(11);
+  for (const RetiredRing retired : {RetiredRing::kV1, RetiredRing::kV2}) {
+    ASSERT_OK_AND_ASSIGN(const auto before, DataCenter::Build(MakeSpec(10), nullptr, retired));
+    ASSERT_OK_AND_ASSIGN(const auto after, DataCenter::Build(larger, before.get(), retired));
+    const DataCenterChange change = DescribeChange(*before, *after);
+    EXPECT_EQ(change.pools[0].v1.has_value(), retired == RetiredRing::kV2);
+    EXPECT_EQ(change.pools[0].v2.has_value(), retired == RetiredRing::kV1);
+    EXPECT_NEAR(change.pools[0].Moved(Ppm(0)), 1 / 11., 0.05);
+  }
 }
 
 TEST(PoolChurnTest, WhereBothRingsMoveTheSameTheShareChangesNothing) {
@@ -263,7 +282,7 @@ TEST(ReasonToHoldTest, TheShareDecidesWhetherAChangeOfOneRingCounts) {
   to.v2.points_per_weight = 8;
   const DataCenterChange change = Change(MakeSpec(10), to);
   EXPECT_EQ(change.pools[0].v1, 0.0);
-  EXPECT_GT(change.pools[0].v2, 0.2);
+  EXPECT_GT(*change.pools[0].v2, 0.2);
   EXPECT_EQ(ReasonToHold(change, Ppm(0), {}), "");
   EXPECT_THAT(ReasonToHold(change, Ppm(1'000'000), {}), HasSubstr("above 10%"));
   // At the share where it is exactly the limit, and one millionth above.
