@@ -1,5 +1,6 @@
 #include "migration/sqlite_store.h"
 
+#include <cstddef>
 #include <system_error>
 #include <utility>
 
@@ -58,9 +59,16 @@ absl::Status Prepare(SqliteDatabase& database, const std::string& path, bool cre
   const absl::StatusOr<std::int64_t> version = internal::CheckStoreContent(database, path);
   if (!version.ok()) return version.status();
   // What cannot be read is refused before anything is written.
-  if (const auto all = internal::ReadMigrations(database); !all.ok()) return all.status();
-  if (*version >= 2) {
-    if (const auto all = internal::ReadTopologies(database); !all.ok()) return all.status();
+  if (const auto all = internal::ReadMigrations(database, *version); !all.ok()) {
+    return all.status();
+  }
+  if (const auto all = internal::ReadTopologies(database, *version); !all.ok()) {
+    return all.status();
+  }
+  if (*version >= 3) {
+    if (const auto share = internal::ReadDefaultShare(database); !share.ok()) {
+      return share.status();
+    }
   }
   if (absl::Status status = UseLog(database, path); !status.ok()) return status;
   return internal::UpgradeStoreSchema(database, *version);
@@ -79,11 +87,12 @@ bool IsFailure(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDataLoss(status);
 }
 
-// The change that a request is about, without its revision, time and shares.
+// The change that a request is about, without its revision and shares.
 template <typename Request>
-MigrationChange ChangeFor(const Request& request, std::string data_center, ChangeKind kind,
-                          std::string detail = "") {
+MigrationChange ChangeFor(const Request& request, WallTime time, std::string data_center,
+                          ChangeKind kind, std::string detail = "") {
   MigrationChange change;
+  change.time = time;
   change.data_center = std::move(data_center);
   change.kind = kind;
   change.actor = request.actor;
@@ -177,46 +186,82 @@ absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigra
   migration.share = wanted.share;
   migration.salt = wanted.salt;
   migration.decision_algorithm = kDecisionAlgorithm;
-  MigrationChange change = ChangeFor(wanted, wanted.data_center, ChangeKind::kCreated);
-  change.time = clock_();
+  migration.share_time = clock_();
+  MigrationChange change =
+      ChangeFor(wanted, migration.share_time, wanted.data_center, ChangeKind::kCreated);
+  change.to = wanted.share;
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  if (absl::Status status = Commit(transaction, Write(migration, std::move(change)));
-      !status.ok()) {
-    return status;
-  }
+  absl::Status status = Append({&change, 1});
+  if (status.ok()) status = Write({&migration, 1}, {&change, 1});
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
   return Ensured{std::move(migration), true};
 }
 
-absl::StatusOr<Migration> SqliteStore::SetShare(const ShareChange& request) {
+absl::StatusOr<std::vector<Migration>> SqliteStore::Update(const MigrationUpdate& update) {
+  if (absl::Status status = internal::CheckUpdate(update); !status.ok()) return status;
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<Migration> migration = Find(request.data_center, request.expected_revision);
-  if (!migration.ok()) return migration.status();
-  MigrationChange change = ChangeFor(request, request.data_center, ChangeKind::kShare);
-  change.time = clock_();
-  change.from = migration->share;
-  migration->share = request.share;
-  if (absl::Status status = Commit(transaction, Write(*migration, std::move(change)));
-      !status.ok()) {
+  const WallTime now = clock_();
+  std::vector<Migration> migrations;
+  std::vector<MigrationChange> changes;
+  for (const Migration& wanted : update.migrations) {
+    absl::StatusOr<Migration> migration = Find(wanted.data_center, wanted.revision);
+    if (!migration.ok()) return migration.status();
+    MigrationChange& change = changes.emplace_back(
+        ChangeFor(update, now, wanted.data_center, update.kind, update.detail));
+    change.from = migration->share;
+    change.to = wanted.share;
+    migration->share = wanted.share;
+    migration->share_time = wanted.share_time;
+    migration->is_frozen = wanted.is_frozen;
+    migration->retired = wanted.retired;
+    migration->answers = wanted.answers;
+    migrations.push_back(*std::move(migration));
+  }
+  absl::Status status = Append(changes);
+  if (status.ok()) status = Write(migrations, changes);
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
+  return migrations;
+}
+
+absl::StatusOr<DefaultShare> SqliteStore::LoadDefaultShare() {
+  MutexLock lock(mutex_);
+  return internal::ReadDefaultShare(*database_);
+}
+
+absl::StatusOr<DefaultShare> SqliteStore::SetDefaultShare(const DefaultShareUpdate& update) {
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  absl::StatusOr<DefaultShare> share = internal::ReadDefaultShare(*database_);
+  if (!share.ok()) return share.status();
+  if (absl::Status status = internal::CheckRevision(*share, update.base_revision); !status.ok()) {
     return status;
   }
-  return migration;
+  MigrationChange change = ChangeFor(update, clock_(), "", ChangeKind::kDefaultShare);
+  change.from = share->share;
+  change.to = update.share;
+  absl::Status status = Append({&change, 1});
+  *share = {update.share, change.revision};
+  if (status.ok()) status = internal::WriteDefaultShare(*database_, *share);
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
+  return share;
 }
 
 absl::StatusOr<Migration> SqliteStore::Forget(const ForgetRequest& request) {
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<Migration> migration = Find(request.data_center, request.expected_revision);
+  absl::StatusOr<Migration> migration = Find(request.data_center, request.base_revision);
   if (!migration.ok()) return migration.status();
-  MigrationChange change = ChangeFor(request, request.data_center, ChangeKind::kForgotten);
-  change.time = clock_();
+  MigrationChange change =
+      ChangeFor(request, clock_(), request.data_center, ChangeKind::kForgotten);
   change.from = migration->share;
-  if (absl::Status status = Commit(transaction, Erase(std::move(change))); !status.ok()) {
-    return status;
-  }
+  absl::Status status = Erase(request.data_center);
+  if (status.ok()) status = Append({&change, 1});
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
   return migration;
 }
 
@@ -246,23 +291,22 @@ absl::StatusOr<Migration> SqliteStore::Rename(const RenameRequest& request) {
   }
 
   const WallTime now = clock_();
+  std::vector<MigrationChange> changes;
+  MigrationChange& to = changes.emplace_back(ChangeFor(
+      request, now, request.to, present->has_value() ? ChangeKind::kShare : ChangeKind::kCreated,
+      absl::StrCat(request.keep_from ? "copied from " : "renamed from ", request.from)));
+  if (present->has_value()) to.from = (*present)->share;
+  to.to = migration->share;
   absl::Status status;
   if (!request.keep_from) {
-    MigrationChange change =
-        ChangeFor(request, request.from, ChangeKind::kRenamed, absl::StrCat("to ", request.to));
-    change.time = now;
-    change.from = migration->share;
-    status = Erase(std::move(change));
+    MigrationChange& from = changes.emplace_back(ChangeFor(
+        request, now, request.from, ChangeKind::kRenamed, absl::StrCat("to ", request.to)));
+    from.from = migration->share;
+    status = Erase(request.from);
   }
-  if (status.ok()) {
-    MigrationChange change = ChangeFor(
-        request, request.to, present->has_value() ? ChangeKind::kShare : ChangeKind::kCreated,
-        absl::StrCat(request.keep_from ? "copied from " : "renamed from ", request.from));
-    change.time = now;
-    if (present->has_value()) change.from = (*present)->share;
-    migration->data_center = request.to;
-    status = Write(*migration, std::move(change));
-  }
+  migration->data_center = request.to;
+  if (status.ok()) status = Append(changes);
+  if (status.ok()) status = Write({&*migration, 1}, {changes.data(), 1});
   if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
   return migration;
 }
@@ -278,29 +322,23 @@ absl::StatusOr<std::vector<StoredTopology>> SqliteStore::LoadTopologies() {
 }
 
 absl::Status SqliteStore::SaveTopology(const TopologyUpdate& update) {
-  if (update.data_center.empty()) {
-    return absl::InvalidArgumentError("a topology needs a data center");
-  }
+  if (absl::Status status = internal::CheckTopology(update); !status.ok()) return status;
   MutexLock lock(mutex_);
-  const absl::StatusOr<std::optional<StoredTopology>> present =
-      internal::ReadTopology(*database_, update.data_center);
+  const absl::StatusOr<std::optional<std::string>> present =
+      internal::ReadTopologyText(*database_, update.data_center);
   if (!present.ok()) return present.status();
-  const bool same = update.text.has_value()
-                        ? present->has_value() && (*present)->text == *update.text
-                        : !present->has_value();
-  if (same) return absl::OkStatus();
+  if (*present == update.text) return absl::OkStatus();
 
   MigrationChange change =
-      ChangeFor(update, update.data_center, ChangeKind::kTopology, update.detail);
-  change.time = clock_();
+      ChangeFor(update, clock_(), update.data_center, ChangeKind::kTopology, update.detail);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::Status status = Append(change);
+  absl::Status status = Append({&change, 1});
   if (status.ok()) {
     status = update.text.has_value()
                  ? internal::WriteTopology(
-                       *database_, {update.data_center, *update.text, change.revision, change.time,
-                                    update.actor, update.reason})
+                       *database_, {update.data_center, *update.text, update.node_changes,
+                                    change.revision, change.time, update.actor, update.reason})
                  : internal::DeleteTopology(*database_, update.data_center);
   }
   return Commit(transaction, std::move(status));
@@ -412,7 +450,7 @@ absl::Status SqliteStore::Note(absl::Status status) {
 }
 
 absl::StatusOr<Migration> SqliteStore::Find(std::string_view data_center,
-                                            std::optional<std::int64_t> expected_revision) {
+                                            std::optional<std::int64_t> base_revision) {
   absl::StatusOr<std::optional<Migration>> present =
       internal::ReadMigration(*database_, data_center);
   if (!present.ok()) return present.status();
@@ -420,50 +458,41 @@ absl::StatusOr<Migration> SqliteStore::Find(std::string_view data_center,
     return absl::NotFoundError(
         absl::StrCat("store ", QuotePath(path_), " has no migration of ", Quote(data_center)));
   }
-  if (expected_revision.has_value() && *expected_revision != (*present)->revision) {
-    return absl::AbortedError(absl::StrCat("the migration of ", Quote(data_center),
-                                           " is at revision ", (*present)->revision,
-                                           ", the change is based on revision ", *expected_revision,
-                                           "; read it again and decide again"));
+  if (absl::Status status = internal::CheckRevision(**present, base_revision); !status.ok()) {
+    return status;
   }
   return **std::move(present);
 }
 
 absl::StatusOr<bool> SqliteStore::IsPristine(const Migration& migration) {
   const absl::StatusOr<std::optional<MigrationChange>> last =
-      internal::ReadChange(*database_, migration.revision);
+      internal::ReadChange(*database_, migration.revision, migration.data_center);
   if (!last.ok()) return last.status();
   // A migration that was made from another one says so.
   return last->has_value() && (*last)->kind == ChangeKind::kCreated && (*last)->detail.empty();
 }
 
-absl::Status SqliteStore::Append(MigrationChange& change) {
+absl::Status SqliteStore::Append(std::span<MigrationChange> changes) {
   const absl::StatusOr<std::int64_t> revision = internal::NextRevision(*database_);
   if (!revision.ok()) return revision.status();
-  change.revision = *revision;
-  return internal::AppendChange(*database_, change);
+  for (MigrationChange& change : changes) change.revision = *revision;
+  return internal::AppendChanges(*database_, changes);
 }
 
-absl::Status SqliteStore::Write(Migration& migration, MigrationChange change) {
-  change.to = migration.share;
-  if (absl::Status status = Append(change); !status.ok()) return status;
-  migration.revision = change.revision;
-  migration.update_time = change.time;
-  migration.actor = change.actor;
-  migration.reason = change.reason;
-  return internal::WriteMigration(*database_, migration);
+absl::Status SqliteStore::Write(std::span<Migration> migrations,
+                                std::span<const MigrationChange> changes) {
+  for (std::size_t i = 0; i < migrations.size(); ++i) {
+    migrations[i].revision = changes[i].revision;
+    migrations[i].update_time = changes[i].time;
+    migrations[i].actor = changes[i].actor;
+    migrations[i].reason = changes[i].reason;
+  }
+  return internal::WriteMigrations(*database_, migrations);
 }
 
-absl::Status SqliteStore::Erase(MigrationChange change) {
-  if (absl::Status status = internal::DeleteMigration(*database_, change.data_center);
-      !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = internal::DeleteTopology(*database_, change.data_center);
-      !status.ok()) {
-    return status;
-  }
-  return Append(change);
+absl::Status SqliteStore::Erase(std::string_view data_center) {
+  absl::Status status = internal::DeleteMigration(*database_, data_center);
+  return status.ok() ? internal::DeleteTopology(*database_, data_center) : status;
 }
 
 }  // namespace ringshift

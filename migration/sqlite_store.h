@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ class SqliteTransaction;
 
 class SqliteStore final : public MigrationStore {
  public:
-  static constexpr int kSchemaVersion = 2;
+  static constexpr int kSchemaVersion = 3;
 
   enum class IfMissing {
     kCreate,  // make the file (not its folder)
@@ -66,7 +67,9 @@ class SqliteStore final : public MigrationStore {
 
   absl::StatusOr<std::vector<Migration>> Load() override;
   absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) override;
-  absl::StatusOr<Migration> SetShare(const ShareChange& change) override;
+  absl::StatusOr<std::vector<Migration>> Update(const MigrationUpdate& update) override;
+  absl::StatusOr<DefaultShare> LoadDefaultShare() override;
+  absl::StatusOr<DefaultShare> SetDefaultShare(const DefaultShareUpdate& update) override;
   absl::StatusOr<Migration> Forget(const ForgetRequest& request) override;
   absl::StatusOr<Migration> Rename(const RenameRequest& request) override;
   absl::StatusOr<std::vector<MigrationChange>> History(const HistoryQuery& query) override;
@@ -95,19 +98,20 @@ class SqliteStore final : public MigrationStore {
   // Remembers whether the store could be written.
   absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // The migration that a change is about. NOT_FOUND, ABORTED: as of MigrationStore::SetShare.
+  // The migration that a change is about. NOT_FOUND, ABORTED: as of MigrationStore::Update.
   absl::StatusOr<Migration> Find(std::string_view data_center,
-                                 std::optional<std::int64_t> expected_revision)
+                                 std::optional<std::int64_t> base_revision)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // True if nothing was done to the migration since it was made for a data center that had none.
   absl::StatusOr<bool> IsPristine(const Migration& migration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives `change` the next revision and writes it. REQUIRES, as do the others: a transaction.
-  absl::Status Append(MigrationChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes `migration` as `change` leaves it, and the change.
-  absl::Status Write(Migration& migration, MigrationChange change)
+  // Gives the changes the next revision, and writes them. REQUIRES, as do the others: a
+  // transaction.
+  absl::Status Append(std::span<MigrationChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes the migrations as made by those changes, one of each, in the same order.
+  absl::Status Write(std::span<Migration> migrations, std::span<const MigrationChange> changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes away all that the store has of the data center, and writes the change.
-  absl::Status Erase(MigrationChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes away all that the store has of the data center.
+  absl::Status Erase(std::string_view data_center) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   const WallClock clock_;

@@ -1,30 +1,27 @@
 // The store of migration state: what must survive a crash.
 //
 // State is kept by the data center's name, whether or not a topology lists it. Every change gets
-// the next revision, one count for the whole store, and stays in the history: who, when, from, to,
-// why.
+// the next revision, one count for the whole store, however many data centers it names, and stays
+// in the history, a row for each of them: who, when, from, to, why.
 #ifndef RINGSHIFT_MIGRATION_STORE_H_
 #define RINGSHIFT_MIGRATION_STORE_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "migration/answer_history.h"
 #include "migration/share.h"
+#include "migration/wall_time.h"
 
 namespace ringshift {
 
-using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
-using WallClock = std::function<WallTime()>;
-
-// The system's clock.
-WallTime SystemWallTime();
+// The ring of a data center that is dropped. The numbers are stored; never renumber or reuse them.
+enum class RetiredRing : std::uint8_t { kNone = 0, kV1 = 1, kV2 = 2 };
 
 // The migration of one data center.
 struct Migration {
@@ -36,6 +33,10 @@ struct Migration {
   WallTime update_time;            // of its last change
   std::string actor;               // who made it
   std::string reason;              // why, as the actor said
+  WallTime share_time;             // of the last change of the share
+  bool is_frozen = false;          // rolled back: the share stays until it is unfrozen
+  RetiredRing retired = RetiredRing::kNone;
+  AnswerHistory answers;
 
   friend bool operator==(const Migration&, const Migration&) = default;
 };
@@ -49,23 +50,44 @@ struct NewMigration {
   std::string reason;
 };
 
-struct ShareChange {
-  std::string data_center;
-  Share share;
-  // The revision of the migration that the change is based on; without it the change is
-  // unconditional.
-  std::optional<std::int64_t> expected_revision;
-  std::string actor;
-  std::string reason;
-};
-
 // What a row of the history is about. The numbers are stored; never renumber or reuse them.
 enum class ChangeKind : std::uint8_t {
-  kCreated = 1,    // a migration was made: `to`
-  kShare = 2,      // its share was set: `from`, `to`
-  kRenamed = 3,    // it was given to another name, which `detail` has: `from`
-  kForgotten = 4,  // it was forgotten: `from`
-  kTopology = 5,   // the data center's topology changed, as `detail` says
+  kCreated = 1,        // a migration was made: `to`
+  kShare = 2,          // its share was set: `from`, `to`
+  kRenamed = 3,        // it was given to another name, which `detail` has: `from`
+  kForgotten = 4,      // it was forgotten: `from`
+  kTopology = 5,       // the data center's topology changed, as `detail` says
+  kRolledBack = 6,     // the share was set to none, and frozen: `from`, `to`
+  kUnfrozen = 7,       // the share can be set again: `from`, `to`, the same
+  kRetired = 8,        // a ring was retired, as `detail` says: `from`, `to`, the same
+  kRestored = 9,       // the retired ring was called back: `from`, `to`, the same
+  kDefaultShare = 10,  // the default share was set: `from`, `to`; the data center is empty
+};
+
+// One change of migrations, all of it or nothing.
+struct MigrationUpdate {
+  ChangeKind kind = ChangeKind::kShare;  // or kRolledBack, kUnfrozen, kRetired, kRestored
+  // As they shall be: share, share_time, is_frozen, retired, answers; all else stays. The
+  // `revision` of each is the one that the change is based on. At least one; no data center twice.
+  std::vector<Migration> migrations;
+  std::string actor;
+  std::string reason;
+  std::string detail;  // for the history
+};
+
+// The share that a data center starts at that has no migration.
+struct DefaultShare {
+  Share share;
+  std::int64_t revision = 0;  // of its last change; 0 if there was none
+
+  friend bool operator==(const DefaultShare&, const DefaultShare&) = default;
+};
+
+struct DefaultShareUpdate {
+  Share share;
+  std::optional<std::int64_t> base_revision;  // ABORTED if it was changed since
+  std::string actor;
+  std::string reason;
 };
 
 // A row of the history.
@@ -83,16 +105,23 @@ struct MigrationChange {
   friend bool operator==(const MigrationChange&, const MigrationChange&) = default;
 };
 
+// The place of a row in the history: those of one revision are sorted by data center, whichever way
+// the revisions go.
+struct HistoryPlace {
+  std::int64_t revision = 0;
+  std::string data_center;
+};
+
 struct HistoryQuery {
-  std::string data_center;                      // empty means all
-  std::optional<std::int64_t> before_revision;  // only older ones
-  std::size_t limit = 0;                        // at most so many
+  std::string data_center;             // empty means all
+  std::optional<HistoryPlace> before;  // only what comes behind it where the newest is first
+  std::size_t limit = 0;               // at most so many
 };
 
 // Forgets a migration.
 struct ForgetRequest {
   std::string data_center;
-  std::optional<std::int64_t> expected_revision;  // as in ShareChange
+  std::optional<std::int64_t> base_revision;  // ABORTED if it was changed since
   std::string actor;
   std::string reason;
 };
@@ -106,11 +135,22 @@ struct RenameRequest {
   std::string reason;
 };
 
+// How a node of a data center was until it came, changed or left.
+struct NodeChange {
+  std::string node;  // empty: it is not known how any node was before `time`
+  WallTime time;
+  // As server/node_history.h writes it; the store does not look into it. Empty: it was not there.
+  std::string before;
+
+  friend bool operator==(const NodeChange&, const NodeChange&) = default;
+};
+
 // What a data center was last served as: the parameters in use and the nodes, so that a restart
 // knows a changed topology from the one that its caches are filled by.
 struct StoredTopology {
   std::string data_center;
   std::string text;  // as routing/topology_writer.h writes it; the store does not look into it
+  std::vector<NodeChange> node_changes;  // by name, those of one by time, no two at one time
   std::int64_t revision = 0;
   WallTime update_time;
   std::string actor;
@@ -121,7 +161,8 @@ struct StoredTopology {
 
 struct TopologyUpdate {
   std::string data_center;
-  std::optional<std::string> text;  // none: it is not served any more
+  std::optional<std::string> text;       // none: it is not served any more
+  std::vector<NodeChange> node_changes;  // as in StoredTopology
   std::string actor;
   std::string reason;
   std::string detail;  // what changed, for the history
@@ -131,7 +172,8 @@ struct TopologyUpdate {
 struct StoreContents {
   std::vector<Migration> migrations;
   std::vector<StoredTopology> topologies;
-  std::vector<MigrationChange> history;  // the oldest first
+  std::vector<MigrationChange> history;  // the oldest first, those of a revision by data center
+  DefaultShare default_share;
   std::int64_t last_revision = 0;
 
   friend bool operator==(const StoreContents&, const StoreContents&) = default;
@@ -149,27 +191,35 @@ class MigrationStore {
   // Every migration, sorted by data center.
   virtual absl::StatusOr<std::vector<Migration>> Load() = 0;
 
-  // Makes the migration of a data center that has none, with the present decision algorithm. Where
-  // there is one already, that is returned, unchanged.
+  // Makes the migration of a data center that has none, with the present decision algorithm, and
+  // its share set now. Where there is one already, that is returned, unchanged.
+  // INVALID_ARGUMENT: it has no name.
   struct Ensured {
     Migration migration;   // as stored
     bool created = false;  // there was none
   };
   virtual absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) = 0;
 
-  // Durable once it returns OK. Returns the migration as it is now.
+  // Durable once it returns OK. Returns the migrations as they are now, all of one revision, in the
+  // order of the update.
   //
-  // NOT_FOUND  the data center has no migration.
-  // ABORTED    the migration is not at `expected_revision`; the message has both revisions. Read it
-  //            again, and decide again.
-  virtual absl::StatusOr<Migration> SetShare(const ShareChange& change) = 0;
+  // INVALID_ARGUMENT  the update is not one as MigrationUpdate says.
+  // NOT_FOUND         a data center has no migration.
+  // ABORTED           a migration is not at the revision that the update has; the message has the
+  //                   data center, both revisions, and who changed it. Read it again, and decide
+  //                   again.
+  virtual absl::StatusOr<std::vector<Migration>> Update(const MigrationUpdate& update) = 0;
+
+  virtual absl::StatusOr<DefaultShare> LoadDefaultShare() = 0;
+  // Returns it as it is now. ABORTED: it was changed since `base_revision`.
+  virtual absl::StatusOr<DefaultShare> SetDefaultShare(const DefaultShareUpdate& update) = 0;
 
   // Forgets the migration and the topology of a data center. Returns the migration as it was.
-  // Errors: as SetShare.
+  // NOT_FOUND, ABORTED: as of Update.
   virtual absl::StatusOr<Migration> Forget(const ForgetRequest& request) = 0;
 
-  // Gives `to` the share, salt and decision algorithm of `from`, which is forgotten by that, unless
-  // it is kept. Returns the migration of `to`.
+  // Gives `to` the share, salt, decision algorithm and all else of `from`, which is forgotten by
+  // that, unless it is kept. One change of both names. Returns the migration of `to`.
   //
   // INVALID_ARGUMENT  a name is empty, or both are the same.
   // NOT_FOUND         `from` has no migration.
@@ -184,7 +234,8 @@ class MigrationStore {
   virtual absl::StatusOr<std::vector<StoredTopology>> LoadTopologies() = 0;
 
   // Durable once it returns OK. A text that is stored already makes no change. It does not change
-  // the revision of the migration.
+  // the revision of the migration. INVALID_ARGUMENT: it has no name, or the changes of nodes
+  // are not in that order.
   virtual absl::Status SaveTopology(const TopologyUpdate& update) = 0;
 
   // OK if the store could be read and written just now, as far as that can be told cheaply; where

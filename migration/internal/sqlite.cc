@@ -153,6 +153,17 @@ absl::StatusOr<bool> SqliteStatement::Step() {
   return database_->Error();
 }
 
+void SqliteStatement::Reset() {
+  // It says again what Step said.
+  sqlite3_reset(statement_.get());
+}
+
+absl::Status SqliteStatement::Run() {
+  absl::Status status = Step().status();
+  Reset();
+  return status;
+}
+
 std::optional<std::int64_t> SqliteStatement::Int64(int column) const {
   if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER) return std::nullopt;
   return sqlite3_column_int64(statement_.get(), column);

@@ -5,6 +5,7 @@
 //   statement->Bind(1, name);
 //   absl::StatusOr<bool> row = statement->Step();          // true: a row; false: done
 //   if (row.ok() && *row) share = statement->Int64(0);     // none if it is not an integer
+//   statement->Reset();                                    // for another name
 //
 // Errors of SQLite, with the file and what to do: UNAVAILABLE where it may work later (busy, full,
 // read-only, I/O), DATA_LOSS where the file's content is at fault (corrupt, a constraint that it
@@ -95,6 +96,10 @@ class SqliteStatement {
 
   // True if there is a row, false at the end.
   absl::StatusOr<bool> Step();
+  // Back to the beginning, for other values of the parameters.
+  void Reset();
+  // Steps a statement that has no row, and resets it.
+  absl::Status Run();
 
   // A column of the present row, from 0; none if it is NULL or of another type.
   std::optional<std::int64_t> Int64(int column) const;

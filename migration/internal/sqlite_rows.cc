@@ -14,18 +14,12 @@
 namespace ringshift::internal {
 namespace {
 
-constexpr char kSelectMigration[] =
-    "SELECT data_center, v2_ppm, salt, decision_algorithm, revision, update_time_us, actor, reason "
-    "FROM migration ";
 constexpr char kSelectTopology[] =
-    "SELECT data_center, text, revision, update_time_us, actor, reason FROM topology ";
-constexpr char kSelectChange[] =
-    "SELECT revision, time_us, data_center, kind, actor, reason, from_ppm, to_ppm, detail "
-    "FROM migration_change ";
-// What an upgrade makes of them.
-constexpr char kSelectChangeOfSchema1[] =
-    "SELECT revision, time_us, data_center, CASE WHEN from_ppm IS NULL THEN 1 ELSE 2 END, actor, "
-    "reason, from_ppm, to_ppm, '' FROM migration_change ";
+    "SELECT data_center, text, revision, update_time_us, actor, reason FROM topology "
+    "ORDER BY data_center";
+constexpr char kSelectNodeChange[] =
+    "SELECT data_center, node, time_us, before FROM node_change ORDER BY data_center, node, "
+    "time_us";
 
 std::int64_t ToMicros(WallTime time) { return time.time_since_epoch().count(); }
 WallTime FromMicros(std::int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
@@ -53,9 +47,13 @@ absl::StatusOr<Migration> DecodeMigration(const SqliteDatabase& database,
   const std::optional<std::int64_t> update_time = row.Int64(5);
   const std::optional<std::string> actor = row.Text(6);
   const std::optional<std::string> reason = row.Text(7);
+  const std::optional<std::int64_t> share_time = row.Int64(8);
+  const std::optional<std::int64_t> frozen = row.Int64(9);
+  const std::optional<std::int64_t> retired = row.Int64(10);
+  const std::optional<std::string> answers_text = row.Text(11);
   const std::string what = absl::StrCat("the migration of ", Quote(data_center.value_or("")));
   if (!data_center || !ppm || !salt || !algorithm || !revision || !update_time || !actor ||
-      !reason) {
+      !reason || !share_time || !frozen || !retired || !answers_text) {
     return database.DataLoss(absl::StrCat(what, kMissingValue));
   }
   if (data_center->empty()) return database.DataLoss("a migration names no data center");
@@ -67,8 +65,28 @@ absl::StatusOr<Migration> DecodeMigration(const SqliteDatabase& database,
   if (!share.ok()) {
     return database.DataLoss(absl::StrCat(what, ": ", std::string(share.status().message())));
   }
-  return Migration{*data_center, *share, *salt, *algorithm, *revision, FromMicros(*update_time),
-                   *actor,       *reason};
+  if (*frozen < 0 || *frozen > 1) {
+    return database.DataLoss(absl::StrCat(what, " is frozen to ", *frozen, ", not 0 or 1"));
+  }
+  if (*retired < 0 || *retired > static_cast<int>(RetiredRing::kV2)) {
+    return database.DataLoss(absl::StrCat(what, " has retired ring ", *retired, ", not 0 to 2"));
+  }
+  absl::StatusOr<AnswerHistory> answers = AnswerHistory::Parse(*answers_text);
+  if (!answers.ok()) {
+    return database.DataLoss(absl::StrCat(what, ": ", std::string(answers.status().message())));
+  }
+  return Migration{*data_center,
+                   *share,
+                   *salt,
+                   *algorithm,
+                   *revision,
+                   FromMicros(*update_time),
+                   *actor,
+                   *reason,
+                   FromMicros(*share_time),
+                   *frozen == 1,
+                   static_cast<RetiredRing>(*retired),
+                   *std::move(answers)};
 }
 
 absl::StatusOr<StoredTopology> DecodeTopology(const SqliteDatabase& database,
@@ -85,7 +103,41 @@ absl::StatusOr<StoredTopology> DecodeTopology(const SqliteDatabase& database,
   }
   if (data_center->empty()) return database.DataLoss("a topology names no data center");
   if (absl::Status status = CheckRow(database, what, *revision); !status.ok()) return status;
-  return StoredTopology{*data_center, *text, *revision, FromMicros(*update_time), *actor, *reason};
+  return StoredTopology{*data_center, *text,  {}, *revision, FromMicros(*update_time),
+                        *actor,       *reason};
+}
+
+struct NodeChangeRow {
+  std::string data_center;
+  NodeChange change;
+};
+
+absl::StatusOr<NodeChangeRow> DecodeNodeChange(const SqliteDatabase& database,
+                                               const SqliteStatement& row) {
+  const std::optional<std::string> data_center = row.Text(0);
+  const std::optional<std::string> node = row.Text(1);
+  const std::optional<std::int64_t> time = row.Int64(2);
+  const std::optional<std::string> before = row.Text(3);
+  if (!data_center || !node || !time || !before) {
+    return database.DataLoss(
+        absl::StrCat("a node's change in ", Quote(data_center.value_or("")), kMissingValue));
+  }
+  return NodeChangeRow{*data_center, {*node, FromMicros(*time), *before}};
+}
+
+absl::StatusOr<DefaultShare> DecodeDefaultShare(const SqliteDatabase& database,
+                                                const SqliteStatement& row) {
+  const std::optional<std::int64_t> ppm = row.Int64(0);
+  const std::optional<std::int64_t> revision = row.Int64(1);
+  if (!ppm || !revision) {
+    return database.DataLoss(absl::StrCat("the default share", kMissingValue));
+  }
+  const absl::StatusOr<Share> share = Share::FromPpm(*ppm);
+  if (!share.ok() || *revision < 0) {
+    return database.DataLoss(
+        absl::StrCat("the default share, ", *ppm, " at revision ", *revision, ", is out of range"));
+  }
+  return DefaultShare{*share, *revision};
 }
 
 // A share that may be NULL. None if it is of another type or out of range.
@@ -101,8 +153,8 @@ std::optional<std::optional<Share>> DecodeShare(const SqliteStatement& row, int 
 absl::StatusOr<MigrationChange> DecodeChange(const SqliteDatabase& database,
                                              const SqliteStatement& row) {
   const std::optional<std::int64_t> revision = row.Int64(0);
-  const std::optional<std::int64_t> time = row.Int64(1);
-  const std::optional<std::string> data_center = row.Text(2);
+  const std::optional<std::string> data_center = row.Text(1);
+  const std::optional<std::int64_t> time = row.Int64(2);
   const std::optional<std::int64_t> kind = row.Int64(3);
   const std::optional<std::string> actor = row.Text(4);
   const std::optional<std::string> reason = row.Text(5);
@@ -112,8 +164,10 @@ absl::StatusOr<MigrationChange> DecodeChange(const SqliteDatabase& database,
   if (!revision || !time || !data_center || !kind || !actor || !reason || !detail) {
     return database.DataLoss(absl::StrCat("its history", kMissingValue));
   }
-  if (*revision < 1 || data_center->empty() || *kind < 1 || *kind > 5 || !from || !to ||
-      !SharesFit(static_cast<ChangeKind>(*kind), from->has_value(), to->has_value())) {
+  constexpr auto kLastKind = static_cast<std::int64_t>(ChangeKind::kDefaultShare);
+  if (*revision < 1 || *kind < 1 || *kind > kLastKind || !from || !to ||
+      !ChangeFits(static_cast<ChangeKind>(*kind), *data_center, from->has_value(),
+                  to->has_value())) {
     return database.DataLoss(
         absl::StrCat("its history has a value out of range at revision ", *revision));
   }
@@ -154,65 +208,114 @@ absl::StatusOr<std::optional<Row>> First(absl::StatusOr<std::vector<Row>> rows) 
   return std::optional<Row>(std::move(rows->front()));
 }
 
-// The row of a data center, if there is one.
-template <typename Row>
-absl::StatusOr<std::optional<Row>> ReadOne(SqliteDatabase& database, const char* select,
-                                           std::string_view data_center,
-                                           absl::StatusOr<Row> (*decode)(const SqliteDatabase&,
-                                                                         const SqliteStatement&)) {
+absl::Status Delete(SqliteDatabase& database, std::string_view table,
+                    std::string_view data_center) {
   absl::StatusOr<SqliteStatement> statement =
-      database.Prepare(absl::StrCat(select, "WHERE data_center = ?1"));
+      database.Prepare(absl::StrCat("DELETE FROM ", std::string(table), " WHERE data_center = ?1"));
   if (!statement.ok()) return statement.status();
   statement->Bind(1, data_center);
-  return First(ReadAll(database, *statement, decode));
+  return statement->Run();
 }
 
-absl::Status Delete(SqliteDatabase& database, std::string_view sql, std::string_view data_center) {
-  absl::StatusOr<SqliteStatement> statement = database.Prepare(sql);
+absl::Status WriteNodeChanges(SqliteDatabase& database, const StoredTopology& topology) {
+  if (absl::Status status = Delete(database, "node_change", topology.data_center); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<SqliteStatement> statement =
+      database.Prepare("INSERT INTO node_change VALUES (?1, ?2, ?3, ?4)");
   if (!statement.ok()) return statement.status();
-  statement->Bind(1, data_center);
-  return statement->Step().status();
+  for (const NodeChange& change : topology.node_changes) {
+    statement->Bind(1, topology.data_center);
+    statement->Bind(2, change.node);
+    statement->Bind(3, ToMicros(change.time));
+    statement->Bind(4, change.before);
+    if (absl::Status status = statement->Run(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Migration>> ReadMigrations(SqliteDatabase& database) {
-  return ReadAll(database, absl::StrCat(kSelectMigration, "ORDER BY data_center"), DecodeMigration);
+absl::StatusOr<std::vector<Migration>> ReadMigrations(SqliteDatabase& database,
+                                                      std::int64_t schema_version) {
+  return ReadAll(database,
+                 absl::StrCat(SelectMigration(schema_version),
+                              " FROM migration "
+                              "ORDER BY data_center"),
+                 DecodeMigration);
 }
 
 absl::StatusOr<std::optional<Migration>> ReadMigration(SqliteDatabase& database,
                                                        std::string_view data_center) {
-  return ReadOne(database, kSelectMigration, data_center, DecodeMigration);
+  absl::StatusOr<SqliteStatement> statement = database.Prepare(
+      absl::StrCat(SelectMigration(kStoreSchemaVersion), " FROM migration WHERE data_center = ?1"));
+  if (!statement.ok()) return statement.status();
+  statement->Bind(1, data_center);
+  return First(ReadAll(database, *statement, DecodeMigration));
 }
 
-absl::Status WriteMigration(SqliteDatabase& database, const Migration& migration) {
+absl::Status WriteMigrations(SqliteDatabase& database, std::span<const Migration> migrations) {
   absl::StatusOr<SqliteStatement> statement = database.Prepare(
-      "INSERT INTO migration VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+      "INSERT INTO migration VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
       "ON CONFLICT (data_center) DO UPDATE SET v2_ppm = ?2, salt = ?3, decision_algorithm = ?4, "
-      "revision = ?5, update_time_us = ?6, actor = ?7, reason = ?8");
+      "revision = ?5, update_time_us = ?6, actor = ?7, reason = ?8, share_time_us = ?9, "
+      "is_frozen = ?10, retired_ring = ?11, answers = ?12");
   if (!statement.ok()) return statement.status();
-  statement->Bind(1, migration.data_center);
-  statement->Bind(2, std::int64_t{migration.share.ppm()});
-  statement->Bind(3, migration.salt);
-  statement->Bind(4, migration.decision_algorithm);
-  statement->Bind(5, migration.revision);
-  statement->Bind(6, ToMicros(migration.update_time));
-  statement->Bind(7, migration.actor);
-  statement->Bind(8, migration.reason);
-  return statement->Step().status();
+  for (const Migration& migration : migrations) {
+    statement->Bind(1, migration.data_center);
+    statement->Bind(2, std::int64_t{migration.share.ppm()});
+    statement->Bind(3, migration.salt);
+    statement->Bind(4, migration.decision_algorithm);
+    statement->Bind(5, migration.revision);
+    statement->Bind(6, ToMicros(migration.update_time));
+    statement->Bind(7, migration.actor);
+    statement->Bind(8, migration.reason);
+    statement->Bind(9, ToMicros(migration.share_time));
+    statement->Bind(10, std::int64_t{migration.is_frozen});
+    statement->Bind(11, std::int64_t{static_cast<std::uint8_t>(migration.retired)});
+    statement->Bind(12, migration.answers.ToText());
+    if (absl::Status status = statement->Run(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status DeleteMigration(SqliteDatabase& database, std::string_view data_center) {
-  return Delete(database, "DELETE FROM migration WHERE data_center = ?1", data_center);
+  return Delete(database, "migration", data_center);
 }
 
-absl::StatusOr<std::vector<StoredTopology>> ReadTopologies(SqliteDatabase& database) {
-  return ReadAll(database, absl::StrCat(kSelectTopology, "ORDER BY data_center"), DecodeTopology);
+absl::StatusOr<std::vector<StoredTopology>> ReadTopologies(SqliteDatabase& database,
+                                                           std::int64_t schema_version) {
+  if (schema_version < 2) return std::vector<StoredTopology>();
+  absl::StatusOr<std::vector<StoredTopology>> topologies =
+      ReadAll(database, kSelectTopology, DecodeTopology);
+  if (!topologies.ok() || schema_version < 3) return topologies;
+  absl::StatusOr<std::vector<NodeChangeRow>> changes =
+      ReadAll(database, kSelectNodeChange, DecodeNodeChange);
+  if (!changes.ok()) return changes.status();
+  auto topology = topologies->begin();
+  for (NodeChangeRow& row : *changes) {
+    while (topology != topologies->end() && topology->data_center < row.data_center) ++topology;
+    if (topology == topologies->end() || topology->data_center != row.data_center) {
+      return database.DataLoss(absl::StrCat("a node changed in ", Quote(row.data_center),
+                                            ", of which there is no topology"));
+    }
+    topology->node_changes.push_back(std::move(row.change));
+  }
+  return topologies;
 }
 
-absl::StatusOr<std::optional<StoredTopology>> ReadTopology(SqliteDatabase& database,
-                                                           std::string_view data_center) {
-  return ReadOne(database, kSelectTopology, data_center, DecodeTopology);
+absl::StatusOr<std::optional<std::string>> ReadTopologyText(SqliteDatabase& database,
+                                                            std::string_view data_center) {
+  absl::StatusOr<SqliteStatement> statement =
+      database.Prepare("SELECT text FROM topology WHERE data_center = ?1");
+  if (!statement.ok()) return statement.status();
+  statement->Bind(1, data_center);
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return std::optional<std::string>();
+  std::optional<std::string> text = statement->Text(0);
+  if (text.has_value()) return text;
+  return database.DataLoss(absl::StrCat("the topology of ", Quote(data_center), kMissingValue));
 }
 
 absl::Status WriteTopology(SqliteDatabase& database, const StoredTopology& topology) {
@@ -227,84 +330,116 @@ absl::Status WriteTopology(SqliteDatabase& database, const StoredTopology& topol
   statement->Bind(4, ToMicros(topology.update_time));
   statement->Bind(5, topology.actor);
   statement->Bind(6, topology.reason);
-  return statement->Step().status();
+  if (absl::Status status = statement->Run(); !status.ok()) return status;
+  return WriteNodeChanges(database, topology);
 }
 
 absl::Status DeleteTopology(SqliteDatabase& database, std::string_view data_center) {
-  return Delete(database, "DELETE FROM topology WHERE data_center = ?1", data_center);
+  absl::Status status = Delete(database, "topology", data_center);
+  return status.ok() ? Delete(database, "node_change", data_center) : status;
+}
+
+absl::StatusOr<DefaultShare> ReadDefaultShare(SqliteDatabase& database) {
+  const absl::StatusOr<SqliteStatement> row =
+      database.QueryRow("SELECT v2_ppm, revision FROM default_share");
+  if (!row.ok()) return row.status();
+  return DecodeDefaultShare(database, *row);
+}
+
+absl::Status WriteDefaultShare(SqliteDatabase& database, const DefaultShare& share) {
+  absl::StatusOr<SqliteStatement> statement =
+      database.Prepare("UPDATE default_share SET v2_ppm = ?1, revision = ?2");
+  if (!statement.ok()) return statement.status();
+  statement->Bind(1, std::int64_t{share.share.ppm()});
+  statement->Bind(2, share.revision);
+  return statement->Run();
 }
 
 absl::StatusOr<std::vector<MigrationChange>> ReadHistory(SqliteDatabase& database,
                                                          const HistoryQuery& query) {
-  std::string sql = absl::StrCat(kSelectChange, "WHERE revision <= ?2 ");
+  std::string sql =
+      absl::StrCat(SelectChange(kStoreSchemaVersion), " FROM migration_change WHERE true ");
   if (!query.data_center.empty()) sql += "AND data_center = ?1 ";
-  sql += "ORDER BY revision DESC LIMIT ?3";
+  if (query.before.has_value()) {
+    sql += "AND revision <= ?2 AND (revision < ?2 OR data_center > ?3) ";
+  }
+  sql += "ORDER BY revision DESC, data_center LIMIT ?4";
   absl::StatusOr<SqliteStatement> statement = database.Prepare(sql);
   if (!statement.ok()) return statement.status();
-
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  std::int64_t newest = kMax;
-  if (query.before_revision.has_value()) {
-    if (*query.before_revision <= 1) return std::vector<MigrationChange>();
-    newest = *query.before_revision - 1;
-  }
   if (!query.data_center.empty()) statement->Bind(1, query.data_center);
-  statement->Bind(2, newest);
-  statement->Bind(3, static_cast<std::int64_t>(std::min(query.limit, std::size_t{kMax})));
+  if (query.before.has_value()) {
+    statement->Bind(2, query.before->revision);
+    statement->Bind(3, query.before->data_center);
+  }
+  constexpr std::size_t kMax = std::numeric_limits<std::int64_t>::max();
+  statement->Bind(4, static_cast<std::int64_t>(std::min(query.limit, kMax)));
   return ReadAll(database, *statement, DecodeChange);
 }
 
 absl::StatusOr<std::optional<MigrationChange>> ReadChange(SqliteDatabase& database,
-                                                          std::int64_t revision) {
-  absl::StatusOr<SqliteStatement> statement =
-      database.Prepare(absl::StrCat(kSelectChange, "WHERE revision = ?1"));
+                                                          std::int64_t revision,
+                                                          std::string_view data_center) {
+  absl::StatusOr<SqliteStatement> statement = database.Prepare(
+      absl::StrCat(SelectChange(kStoreSchemaVersion),
+                   " FROM migration_change WHERE revision = ?1 AND data_center = ?2"));
   if (!statement.ok()) return statement.status();
   statement->Bind(1, revision);
+  statement->Bind(2, data_center);
   return First(ReadAll(database, *statement, DecodeChange));
 }
 
-absl::Status AppendChange(SqliteDatabase& database, const MigrationChange& change) {
+absl::Status AppendChanges(SqliteDatabase& database, std::span<const MigrationChange> changes) {
   absl::StatusOr<SqliteStatement> statement =
       database.Prepare("INSERT INTO migration_change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
   if (!statement.ok()) return statement.status();
-  statement->Bind(1, change.revision);
-  statement->Bind(2, ToMicros(change.time));
-  statement->Bind(3, change.data_center);
-  statement->Bind(4, std::int64_t{static_cast<std::uint8_t>(change.kind)});
-  statement->Bind(5, change.actor);
-  statement->Bind(6, change.reason);
-  statement->Bind(7, ToPpm(change.from));
-  statement->Bind(8, ToPpm(change.to));
-  statement->Bind(9, change.detail);
-  return statement->Step().status();
+  for (const MigrationChange& change : changes) {
+    statement->Bind(1, change.revision);
+    statement->Bind(2, change.data_center);
+    statement->Bind(3, ToMicros(change.time));
+    statement->Bind(4, std::int64_t{static_cast<std::uint8_t>(change.kind)});
+    statement->Bind(5, change.actor);
+    statement->Bind(6, change.reason);
+    statement->Bind(7, ToPpm(change.from));
+    statement->Bind(8, ToPpm(change.to));
+    statement->Bind(9, change.detail);
+    if (absl::Status status = statement->Run(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::int64_t> NextRevision(SqliteDatabase& database) {
   const absl::StatusOr<SqliteStatement> row = database.QueryRow(
-      "UPDATE revision_counter SET last_revision = last_revision + 1 RETURNING last_revision");
+      "UPDATE revision_counter SET last_revision = last_revision + 1 RETURNING last_revision, "
+      "last_revision > (SELECT coalesce(max(revision), 0) FROM migration_change)");
   if (!row.ok()) return row.status();
-  return row->Int64(0).value_or(0);
+  const std::optional<std::int64_t> revision = row->Int64(0);
+  if (revision.has_value() && row->Int64(1) == 1) return *revision;
+  return database.DataLoss("its revision counter is behind its history");
 }
 
 absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_t schema_version) {
   StoreContents contents;
-  absl::StatusOr<std::vector<Migration>> migrations = ReadMigrations(database);
+  absl::StatusOr<std::vector<Migration>> migrations = ReadMigrations(database, schema_version);
   if (!migrations.ok()) return migrations.status();
   contents.migrations = *std::move(migrations);
 
-  if (schema_version >= 2) {
-    absl::StatusOr<std::vector<StoredTopology>> topologies = ReadTopologies(database);
-    if (!topologies.ok()) return topologies.status();
-    contents.topologies = *std::move(topologies);
-  }
+  absl::StatusOr<std::vector<StoredTopology>> topologies = ReadTopologies(database, schema_version);
+  if (!topologies.ok()) return topologies.status();
+  contents.topologies = *std::move(topologies);
 
   absl::StatusOr<std::vector<MigrationChange>> history =
       ReadAll(database,
-              absl::StrCat(schema_version >= 2 ? kSelectChange : kSelectChangeOfSchema1,
-                           "ORDER BY revision"),
+              absl::StrCat(SelectChange(schema_version),
+                           " FROM migration_change ORDER BY revision, data_center"),
               DecodeChange);
   if (!history.ok()) return history.status();
   contents.history = *std::move(history);
+
+  if (schema_version >= 3) {
+    const absl::StatusOr<DefaultShare> share = ReadDefaultShare(database);
+    if (!share.ok()) return share.status();
+    contents.default_share = *share;
+  }
 
   const absl::StatusOr<SqliteStatement> row =
       database.QueryRow("SELECT last_revision FROM revision_counter");
@@ -318,20 +453,19 @@ absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_
 }
 
 absl::Status WriteContents(SqliteDatabase& database, const StoreContents& contents) {
-  for (const Migration& migration : contents.migrations) {
-    if (absl::Status status = WriteMigration(database, migration); !status.ok()) return status;
+  absl::Status status = WriteMigrations(database, contents.migrations);
+  for (auto it = contents.topologies.begin(); status.ok() && it != contents.topologies.end();
+       ++it) {
+    status = WriteTopology(database, *it);
   }
-  for (const StoredTopology& topology : contents.topologies) {
-    if (absl::Status status = WriteTopology(database, topology); !status.ok()) return status;
-  }
-  for (const MigrationChange& change : contents.history) {
-    if (absl::Status status = AppendChange(database, change); !status.ok()) return status;
-  }
+  if (status.ok()) status = AppendChanges(database, contents.history);
+  if (status.ok()) status = WriteDefaultShare(database, contents.default_share);
+  if (!status.ok()) return status;
   absl::StatusOr<SqliteStatement> counter =
       database.Prepare("UPDATE revision_counter SET last_revision = ?1");
   if (!counter.ok()) return counter.status();
   counter->Bind(1, contents.last_revision);
-  return counter->Step().status();
+  return counter->Run();
 }
 
 }  // namespace ringshift::internal

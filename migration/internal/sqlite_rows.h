@@ -9,39 +9,49 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "migration/internal/sqlite.h"
+#include "migration/internal/sqlite_schema.h"
 #include "migration/store.h"
 
 namespace ringshift::internal {
 
-// Sorted by data center.
-absl::StatusOr<std::vector<Migration>> ReadMigrations(SqliteDatabase& database);
+// Sorted by data center. Reads any schema version.
+absl::StatusOr<std::vector<Migration>> ReadMigrations(
+    SqliteDatabase& database, std::int64_t schema_version = kStoreSchemaVersion);
 absl::StatusOr<std::optional<Migration>> ReadMigration(SqliteDatabase& database,
                                                        std::string_view data_center);
-absl::Status WriteMigration(SqliteDatabase& database, const Migration& migration);
+absl::Status WriteMigrations(SqliteDatabase& database, std::span<const Migration> migrations);
 // Those that delete do nothing where there is nothing.
 absl::Status DeleteMigration(SqliteDatabase& database, std::string_view data_center);
 
-// Sorted by data center.
-absl::StatusOr<std::vector<StoredTopology>> ReadTopologies(SqliteDatabase& database);
-absl::StatusOr<std::optional<StoredTopology>> ReadTopology(SqliteDatabase& database,
-                                                           std::string_view data_center);
+// Sorted by data center. Reads any schema version.
+absl::StatusOr<std::vector<StoredTopology>> ReadTopologies(
+    SqliteDatabase& database, std::int64_t schema_version = kStoreSchemaVersion);
+// Its text; none if there is no topology.
+absl::StatusOr<std::optional<std::string>> ReadTopologyText(SqliteDatabase& database,
+                                                            std::string_view data_center);
 absl::Status WriteTopology(SqliteDatabase& database, const StoredTopology& topology);
 absl::Status DeleteTopology(SqliteDatabase& database, std::string_view data_center);
+
+absl::StatusOr<DefaultShare> ReadDefaultShare(SqliteDatabase& database);
+absl::Status WriteDefaultShare(SqliteDatabase& database, const DefaultShare& share);
 
 // Newest first.
 absl::StatusOr<std::vector<MigrationChange>> ReadHistory(SqliteDatabase& database,
                                                          const HistoryQuery& query);
 absl::StatusOr<std::optional<MigrationChange>> ReadChange(SqliteDatabase& database,
-                                                          std::int64_t revision);
-absl::Status AppendChange(SqliteDatabase& database, const MigrationChange& change);
+                                                          std::int64_t revision,
+                                                          std::string_view data_center);
+absl::Status AppendChanges(SqliteDatabase& database, std::span<const MigrationChange> changes);
 
-// Counts on, and returns the new revision.
+// Counts on, and returns the new revision. DATA_LOSS if the history has it already.
 absl::StatusOr<std::int64_t> NextRevision(SqliteDatabase& database);
 
 // All that a store of this schema version holds. REQUIRES: a transaction, or nobody else writes.

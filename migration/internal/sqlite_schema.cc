@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "migration/answer_history.h"
 #include "migration/internal/locked_file.h"
 #include "migration/internal/quote.h"
 
@@ -14,33 +15,36 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x52534654;
 
 // Times are in microseconds since 1970 (UTC), shares in parts per million, kinds those of
-// ChangeKind. A change goes into the history and into what it is about in one transaction.
-// `revision_counter` has one row, and never goes back.
-constexpr char kMigrationTable[] = R"sql(
+// ChangeKind, retired rings those of RetiredRing, answers as AnswerHistory writes them. A change
+// goes into the history and into what it is about in one transaction. `revision_counter` and
+// `default_share` have one row each; the counter never goes back.
+constexpr char kMigrationTables[] = R"sql(
 CREATE TABLE migration (
   data_center        TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
   v2_ppm             INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
   salt               TEXT    NOT NULL,
   decision_algorithm TEXT    NOT NULL CHECK (decision_algorithm <> ''),
-  revision           INTEGER NOT NULL UNIQUE CHECK (revision >= 1),
+  revision           INTEGER NOT NULL CHECK (revision >= 1),
   update_time_us     INTEGER NOT NULL,
   actor              TEXT    NOT NULL,
-  reason             TEXT    NOT NULL
+  reason             TEXT    NOT NULL,
+  share_time_us      INTEGER NOT NULL,
+  is_frozen          INTEGER NOT NULL CHECK (is_frozen BETWEEN 0 AND 1),
+  retired_ring       INTEGER NOT NULL CHECK (retired_ring BETWEEN 0 AND 2),
+  answers            TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
-)sql";
-
-constexpr char kChangeTable[] = R"sql(
 CREATE TABLE migration_change (
-  revision    INTEGER NOT NULL PRIMARY KEY CHECK (revision >= 1),
+  revision    INTEGER NOT NULL CHECK (revision >= 1),
+  data_center TEXT    NOT NULL CHECK ((data_center = '') = (kind = 10)),
   time_us     INTEGER NOT NULL,
-  data_center TEXT    NOT NULL CHECK (data_center <> ''),
-  kind        INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 5),
+  kind        INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 10),
   actor       TEXT    NOT NULL,
   reason      TEXT    NOT NULL,
   from_ppm    INTEGER CHECK (from_ppm BETWEEN 0 AND 1000000),
   to_ppm      INTEGER CHECK (to_ppm BETWEEN 0 AND 1000000),
-  detail      TEXT    NOT NULL
-) STRICT;
+  detail      TEXT    NOT NULL,
+  PRIMARY KEY (revision, data_center)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX migration_change_of ON migration_change (data_center, revision);
 )sql";
 
@@ -55,6 +59,16 @@ CREATE TABLE topology (
 ) STRICT;
 )sql";
 
+constexpr char kNodeChangeTable[] = R"sql(
+CREATE TABLE node_change (
+  data_center TEXT    NOT NULL,
+  node        TEXT    NOT NULL,
+  time_us     INTEGER NOT NULL,
+  before      TEXT    NOT NULL,
+  PRIMARY KEY (data_center, node, time_us)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr char kCounterTable[] = R"sql(
 CREATE TABLE revision_counter (
   only_row      INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
@@ -63,18 +77,26 @@ CREATE TABLE revision_counter (
 INSERT INTO revision_counter VALUES (1, 0);
 )sql";
 
-// In schema 1 a change had no `kind` and no `detail`, and always a `to_ppm`.
-constexpr char kBeforeChangeTable1To2[] = R"sql(
-ALTER TABLE migration_change RENAME TO migration_change_1;
-DROP INDEX IF EXISTS migration_change_of;
+constexpr char kDefaultShareTable[] = R"sql(
+CREATE TABLE default_share (
+  only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+  v2_ppm   INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
+  revision INTEGER NOT NULL CHECK (revision >= 0)
+) STRICT;
+INSERT INTO default_share VALUES (1, 0, 0);
 )sql";
-constexpr char kAfterChangeTable1To2[] = R"sql(
-INSERT INTO migration_change
-  SELECT revision, time_us, data_center, CASE WHEN from_ppm IS NULL THEN 1 ELSE 2 END,
-         actor, reason, from_ppm, to_ppm, ''
-  FROM migration_change_1;
-DROP TABLE migration_change_1;
-)sql";
+
+// What brings the tables of a version to the present ones.
+std::string UpgradeFrom(std::int64_t version) {
+  return absl::StrCat(
+      "ALTER TABLE migration RENAME TO old_migration;"
+      "ALTER TABLE migration_change RENAME TO old_migration_change;"
+      "DROP INDEX IF EXISTS migration_change_of;",
+      kMigrationTables, "INSERT INTO migration ", SelectMigration(version),
+      " FROM old_migration; INSERT INTO migration_change ", SelectChange(version),
+      " FROM old_migration_change; DROP TABLE old_migration; DROP TABLE old_migration_change;",
+      version < 2 ? kTopologyTable : "", kNodeChangeTable, kDefaultShareTable);
+}
 
 std::string SetVersion() {
   return absl::StrCat("PRAGMA user_version = ", kStoreSchemaVersion, ";");
@@ -101,6 +123,25 @@ std::uint32_t BigEndian32(std::string_view bytes, std::size_t offset) {
 }
 
 }  // namespace
+
+std::string SelectMigration(std::int64_t version) {
+  std::string columns =
+      "SELECT data_center, v2_ppm, salt, decision_algorithm, revision, update_time_us, actor, "
+      "reason, ";
+  // A change of a migration was one of its share.
+  return columns + (version < 3
+                        ? absl::StrCat("update_time_us, 0, 0, '", AnswerHistory().ToText(), "'")
+                        : "share_time_us, is_frozen, retired_ring, answers");
+}
+
+std::string SelectChange(std::int64_t version) {
+  // A change had no `kind` and no `detail`, and always a `to_ppm`.
+  if (version < 2) {
+    return "SELECT revision, data_center, time_us, CASE WHEN from_ppm IS NULL THEN 1 ELSE 2 END, "
+           "actor, reason, from_ppm, to_ppm, ''";
+  }
+  return "SELECT revision, data_center, time_us, kind, actor, reason, from_ppm, to_ppm, detail";
+}
 
 absl::Status CheckStoreHeader(std::string_view head, const std::string& real_path,
                               const std::string& path) {
@@ -179,9 +220,9 @@ absl::StatusOr<std::int64_t> CheckStoreContent(SqliteDatabase& database, const s
 absl::Status CreateStoreSchema(SqliteDatabase& database) {
   SqliteTransaction transaction(database);
   if (absl::Status status = transaction.Begin(); !status.ok()) return status;
-  if (absl::Status status = database.Execute(
-          absl::StrCat("PRAGMA application_id = ", kApplicationId, ";", SetVersion(),
-                       kMigrationTable, kChangeTable, kTopologyTable, kCounterTable));
+  if (absl::Status status = database.Execute(absl::StrCat(
+          "PRAGMA application_id = ", kApplicationId, ";", SetVersion(), kMigrationTables,
+          kTopologyTable, kNodeChangeTable, kCounterTable, kDefaultShareTable));
       !status.ok()) {
     return status;
   }
@@ -193,8 +234,7 @@ absl::Status UpgradeStoreSchema(SqliteDatabase& database, std::int64_t version) 
   SqliteTransaction transaction(database);
   absl::Status status = transaction.Begin();
   if (status.ok()) {
-    status = database.Execute(absl::StrCat(kBeforeChangeTable1To2, kChangeTable,
-                                           kAfterChangeTable1To2, kTopologyTable, SetVersion()));
+    status = database.Execute(absl::StrCat(UpgradeFrom(version), SetVersion()));
   }
   if (status.ok()) status = transaction.Commit();
   if (status.ok()) return status;

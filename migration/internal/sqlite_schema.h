@@ -19,10 +19,15 @@
 
 namespace ringshift::internal {
 
-inline constexpr std::int64_t kStoreSchemaVersion = 2;
+inline constexpr std::int64_t kStoreSchemaVersion = 3;
 
 // The bytes of a file's header.
 inline constexpr std::size_t kSqliteHeaderBytes = 100;
+
+// The beginning of a statement, up to its FROM, that selects from the table `migration` or
+// `migration_change` of a schema version what the present one would have, column by column.
+std::string SelectMigration(std::int64_t version);
+std::string SelectChange(std::int64_t version);
 
 // Judges a file by its header, without SQLite, which would replay the log of a database that is not
 // ours. `head` is what the file has of its first kSqliteHeaderBytes; `path` is for messages.

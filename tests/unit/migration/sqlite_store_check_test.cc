@@ -29,6 +29,7 @@ using testing::IsOk;
 using testing::IsOkAndHolds;
 using testing::Percent;
 using testing::ReadFile;
+using testing::SetShare;
 using testing::StatusIs;
 using testing::Tool;
 using testing::WriteFile;
@@ -42,7 +43,7 @@ class SqliteStoreCheckTest : public testing::SqliteStoreTest {
   }
 
   absl::Status Change() {
-    return store_->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}).status();
+    return SetShare(*store_, {"ams", Percent("50"), std::nullopt, "a", "r"}).status();
   }
 
   // Neither a check nor a change passes, and what is stored is still read.
@@ -182,7 +183,7 @@ TEST_F(SqliteStoreCheckTest, AfterAWriteThatFailedOnlyAWriteMakesItOk) {
 }
 
 TEST_F(SqliteStoreCheckTest, AChangeThatIsRefusedIsNoFailure) {
-  EXPECT_THAT(store_->SetShare({"ams", Percent("50"), 1, "a", "r"}),
+  EXPECT_THAT(SetShare(*store_, {"ams", Percent("50"), 1, "a", "r"}),
               StatusIs(StatusCode::kAborted, HasSubstr("revision")));
   EXPECT_THAT(store_->Forget({"fra", std::nullopt, "a", "r"}),
               StatusIs(StatusCode::kNotFound, HasSubstr("fra")));
@@ -195,7 +196,8 @@ TEST_F(SqliteStoreCheckTest, AnotherReaderDoesNotMatter) {
   reader.Run("BEGIN");
   EXPECT_EQ(reader.Query("SELECT v2_ppm FROM migration"), "250000");
   // The file grows by this, but only once the reader is gone.
-  ASSERT_THAT(store_->SaveTopology({"ams", std::string(100'000, 'x'), "router", "", ""}), IsOk());
+  ASSERT_THAT(store_->SaveTopology({"ams", std::string(100'000, 'x'), {}, "router", "", ""}),
+              IsOk());
   EXPECT_THAT(store_->Check(), IsOk());
   EXPECT_THAT(Change(), IsOk());
   reader.Run("COMMIT");
@@ -233,12 +235,12 @@ TEST_F(SqliteStoreOnASmallDiskTest, ADiskThatIsFullIsUnavailableUntilThereIsRoom
   const auto full =
       StatusIs(StatusCode::kUnavailable,
                AllOf(HasSubstr(path_), HasSubstr("free space on its file system and try again")));
-  EXPECT_THAT(store->SaveTopology({"ams", std::string(50'000, 'x'), "router", "", ""}), full);
+  EXPECT_THAT(store->SaveTopology({"ams", std::string(50'000, 'x'), {}, "router", "", ""}), full);
   EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
   EXPECT_THAT(store->LoadTopologies(), IsOkAndHolds(::testing::IsEmpty()));
   fs::remove(folder_ + "/filler");
   EXPECT_THAT(store->Check(), IsOk());
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), 2, "a", "r"}), IsOk());
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), 2, "a", "r"}), IsOk());
   store.reset();
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,7 @@ using testing::Percent;
 using testing::ReaderInAnotherProcess;
 using testing::ReadFile;
 using testing::RunInChild;
+using testing::SetShare;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::Tool;
@@ -42,15 +44,25 @@ using testing::WriteFile;
 
 class SqliteStoreCopyTest : public testing::SqliteStoreTest {
  protected:
-  // Something of everything; the last revision is 8.
+  // Something of everything; the last revision is 9.
   void MakeRichStore() {
     MakeStore();
     const auto store = MustOpen();
     ASSERT_THAT(store->EnsureExists({"fra", Share::All(), "salt", "router", "start"}), IsOk());
-    ASSERT_THAT(store->SaveTopology({"ams", "nodes: []", "router", "start", "new"}), IsOk());
+    ASSERT_THAT(store->SaveTopology({"ams", "nodes: []", {}, "router", "start", "new"}), IsOk());
     ASSERT_THAT(store->Rename({"fra", "fra2", false, "eva", "moved"}), IsOk());
-    ASSERT_THAT(store->SetShare({"ams", Share::None(), std::nullopt, "eva", "back"}), IsOk());
+    Migration ams = store->Load()->at(0);
+    ams.answers.Change(ams.share, Share::None(), now_, WallTime());
+    ams.share = Share::None();
+    ams.is_frozen = true;
+    ams.retired = RetiredRing::kV2;
+    Migration fra = store->Load()->at(1);
+    ASSERT_THAT(store->Update({ChangeKind::kRolledBack, {ams, fra}, "eva", "back", ""}), IsOk());
     ASSERT_THAT(store->Forget({"fra2", std::nullopt, "eva", "closed"}), IsOk());
+    ASSERT_THAT(store->SetDefaultShare({Percent("5"), std::nullopt, "eva", "new ones"}), IsOk());
+    ASSERT_THAT(store->SaveTopology(
+                    {"sfo", "nodes: []", {{"n1", now_, ""}, {"n2", now_, "node n2"}}, "r", "", ""}),
+                IsOk());
   }
 
   // A router that starts, makes changes, and stops.
@@ -58,9 +70,8 @@ class SqliteStoreCopyTest : public testing::SqliteStoreTest {
     const auto store = Open();
     absl::Status status = store.status();
     for (std::int32_t ppm = 1; ppm <= 5 && status.ok(); ++ppm) {
-      status = (*store)
-                   ->SetShare({"ams", Share::FromPpm(ppm).value(), std::nullopt, "eva", ""})
-                   .status();
+      status =
+          SetShare(**store, {"ams", Share::FromPpm(ppm).value(), std::nullopt, "eva", ""}).status();
     }
     return status;
   }
@@ -78,10 +89,15 @@ TEST_F(SqliteStoreCopyTest, WhatIsExportedIsAllThereIs) {
   ASSERT_OK_AND_ASSIGN(const StoreContents contents, store->Export());
   EXPECT_THAT(store->Load(), IsOkAndHolds(contents.migrations));
   EXPECT_THAT(store->LoadTopologies(), IsOkAndHolds(contents.topologies));
-  EXPECT_EQ(contents.last_revision, 8);
-  ASSERT_THAT(contents.history, SizeIs(8));
+  EXPECT_THAT(store->LoadDefaultShare(), IsOkAndHolds(contents.default_share));
+  EXPECT_EQ(contents.default_share, (DefaultShare{Percent("5"), 8}));
+  EXPECT_EQ(contents.last_revision, 9);
+  // Two revisions have changed two data centers.
+  ASSERT_THAT(contents.history, SizeIs(11));
   EXPECT_EQ(contents.history.front().revision, 1);
-  EXPECT_EQ(contents.history.back().revision, 8);
+  EXPECT_EQ(contents.history.back().revision, 9);
+  EXPECT_EQ(contents.topologies.at(1).node_changes.at(1).node, "n2");
+  EXPECT_EQ(contents.migrations.at(0).retired, RetiredRing::kV2);
 }
 
 TEST_F(SqliteStoreCopyTest, AnImportedStoreIsTheSameAndGoesOn) {
@@ -95,15 +111,15 @@ TEST_F(SqliteStoreCopyTest, AnImportedStoreIsTheSameAndGoesOn) {
   }
   ASSERT_OK_AND_ASSIGN(const auto store, OpenAt(copy, SqliteStore::IfMissing::kFail));
   EXPECT_THAT(store->Export(), IsOkAndHolds(contents));
-  EXPECT_EQ(store->SetShare({"ams", Percent("1"), 7, "eva", ""})->revision, 9);
+  EXPECT_EQ(SetShare(*store, {"ams", Percent("1"), 6, "eva", ""})->revision, 10);
 }
 
 TEST_F(SqliteStoreCopyTest, AStoreThatEverHeldAnythingTakesNoImport) {
   MakeRichStore();
   ASSERT_OK_AND_ASSIGN(const StoreContents contents, MustOpen()->Export());
   ASSERT_OK_AND_ASSIGN(const auto store, OpenAt(folder_ + "/copy.db"));
-  ASSERT_THAT(store->SaveTopology({"ams", "x", "router", "", ""}), IsOk());
-  ASSERT_THAT(store->SaveTopology({"ams", std::nullopt, "router", "", ""}), IsOk());
+  ASSERT_THAT(store->SaveTopology({"ams", "x", {}, "router", "", ""}), IsOk());
+  ASSERT_THAT(store->SaveTopology({"ams", std::nullopt, {}, "router", "", ""}), IsOk());
   ASSERT_OK_AND_ASSIGN(const StoreContents before, store->Export());
   EXPECT_THAT(store->Import(contents),
               StatusIs(StatusCode::kFailedPrecondition,
@@ -135,25 +151,31 @@ TEST_F(SqliteStoreCopyTest, ContentsThatMakeNoSenseAreRefused) {
     const char* message;
   } kCases[] = {
       {[](StoreContents& c) { c.last_revision = -1; }, "the last revision, -1, is below 0"},
-      {[](StoreContents& c) { c.last_revision = 6; }, "revision 7 of the migrations"},
-      {[](StoreContents& c) { c.last_revision = 7; }, "revision 8 of the history"},
+      {[](StoreContents& c) { c.last_revision = 5; }, "revision 6 of the migrations"},
+      {[](StoreContents& c) { c.last_revision = 8; }, "revision 9 of the topologies"},
+      {[](StoreContents& c) { c.history.back().revision = 10; }, "revision 10 of the history"},
+      {[](StoreContents& c) { c.default_share.revision = 10; }, "revision 10 of the default"},
+      {[](StoreContents& c) { c.default_share.revision = -1; }, "revision -1 of the default"},
       {[](StoreContents& c) { c.migrations[0].data_center = ""; }, "migrations has no name"},
       {[](StoreContents& c) { c.migrations[0].decision_algorithm = ""; }, "no decision algorithm"},
       {[](StoreContents& c) { c.migrations[0].revision = 0; }, "revision 0 of the migrations"},
       {[](StoreContents& c) { c.migrations.push_back(c.migrations[0]); },
        "two migrations of \"ams\""},
+      {[](StoreContents& c) { c.migrations[0].retired = static_cast<RetiredRing>(3); },
+       "has retired a ring that there is not"},
+      {[](StoreContents& c) { c.topologies[0].revision = 9; },
+       "revision 9 of the topologies comes twice"},
       {[](StoreContents& c) {
-         c.migrations.push_back(c.migrations[0]);
-         c.migrations[1].data_center = "fra";
+         std::swap(c.topologies[1].node_changes[0], c.topologies[1].node_changes[1]);
        },
-       "revision 7 of the migrations comes twice"},
+       "the changes of nodes of \"sfo\" are not by name"},
       {[](StoreContents& c) { c.topologies.push_back(c.topologies[0]); },
        "two topologies of \"ams\""},
       {[](StoreContents& c) { c.history.push_back(c.history[0]); },
-       "revision 1 of the history does not rise from 8"},
+       "the history goes from revision 9 of \"sfo\" to 1 of \"ams\""},
       {[](StoreContents& c) { c.history[1].from = std::nullopt; }, "change of revision 2"},
       {[](StoreContents& c) { c.history[1].data_center = ""; }, "change of revision 2"},
-      {[](StoreContents& c) { c.history[1].kind = static_cast<ChangeKind>(9); },
+      {[](StoreContents& c) { c.history[1].kind = static_cast<ChangeKind>(11); },
        "change of revision 2"},
   };
   for (const auto& [spoil, message] : kCases) {
@@ -208,14 +230,14 @@ TEST_F(SqliteStoreCopyTest, AnotherProcessReadsWhatARouterHoldsAndWritesNothing)
     Tool reader(path_);
     reader.Run("BEGIN");
     reader.Query("SELECT * FROM migration");
-    const bool set = store.ok() &&
-                     (*store)->SetShare({"ams", Percent("37.5"), std::nullopt, "eva", ""}).ok() &&
-                     (*store)->SaveTopology({"fra", std::string(50'000, 'x'), "eva", "", ""}).ok();
+    const bool set =
+        store.ok() && SetShare(**store, {"ams", Percent("37.5"), std::nullopt, "eva", ""}).ok() &&
+        (*store)->SaveTopology({"fra", std::string(50'000, 'x'), {}, "eva", "", ""}).ok();
     char byte = set ? 'y' : 'n';
     if (write(opened[1], &byte, 1) != 1) _exit(1);
     close(done[1]);
     if (read(done[0], &byte, 1) != 0) _exit(1);  // until the parent closes its end
-    const bool again = (*store)->SetShare({"ams", Percent("38"), std::nullopt, "eva", ""}).ok() &&
+    const bool again = SetShare(**store, {"ams", Percent("38"), std::nullopt, "eva", ""}).ok() &&
                        (*store)->Check().ok();
     _exit(again ? 0 : 2);
   }
@@ -237,8 +259,8 @@ TEST_F(SqliteStoreCopyTest, AnotherProcessReadsWhatARouterHoldsAndWritesNothing)
   }
   ASSERT_THAT(contents, IsOk());
   EXPECT_EQ(contents->migrations.at(0).share, Percent("37.5"));
-  EXPECT_THAT(contents->topologies, SizeIs(2));
-  EXPECT_EQ(contents->last_revision, 10);
+  EXPECT_THAT(contents->topologies, SizeIs(3));
+  EXPECT_EQ(contents->last_revision, 11);
   EXPECT_EQ(ReadFile(path_), file);
   EXPECT_EQ(ReadFile(path_ + "-wal"), log);
   EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("held by another")));
@@ -257,7 +279,7 @@ TEST_F(SqliteStoreCopyTest, ALogThatACrashLeftIsReadAndStays) {
     Tool reader(path_);
     reader.Run("BEGIN");
     reader.Query("SELECT * FROM migration");
-    if (!store.ok() || !(*store)->SetShare({"ams", Percent("37.5"), std::nullopt, "eva", ""}).ok())
+    if (!store.ok() || !SetShare(**store, {"ams", Percent("37.5"), std::nullopt, "eva", ""}).ok())
       _exit(1);
     kill(getpid(), SIGKILL);
   });
@@ -282,7 +304,7 @@ TEST_F(SqliteStoreCopyTest, ReadingInTheProcessOfTheRouterDoesNotCostItItsLocks)
   ReaderInAnotherProcess reader(path_, "70000");
   const auto store = MustOpen();
   EXPECT_THAT(SqliteStore::ReadContents(path_), IsOk());
-  ASSERT_THAT(store->SetShare({"ams", Percent("7"), std::nullopt, "eva", ""}), IsOk());
+  ASSERT_THAT(SetShare(*store, {"ams", Percent("7"), std::nullopt, "eva", ""}), IsOk());
   EXPECT_EQ(SqliteStore::ReadContents(path_)->migrations.at(0).share, Percent("7"));
   EXPECT_EQ(reader.Read(), 0);
   EXPECT_TRUE(fs::exists(path_ + "-wal"));

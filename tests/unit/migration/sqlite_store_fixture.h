@@ -23,6 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "migration/sqlite_store.h"
+#include "tests/testing/set_share.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift::testing {
@@ -162,7 +163,7 @@ class SqliteStoreTest : public ::testing::Test {
     const auto store = MustOpen();
     ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "router", "first start"}),
                 IsOk());
-    ASSERT_THAT(store->SetShare({"ams", Percent("25"), std::nullopt, "eva", "canary"}), IsOk());
+    ASSERT_THAT(SetShare(*store, {"ams", Percent("25"), std::nullopt, "eva", "canary"}), IsOk());
   }
 
   // Every file of the folder with its content.

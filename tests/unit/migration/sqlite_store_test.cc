@@ -49,6 +49,7 @@ using testing::Percent;
 using testing::ReaderInAnotherProcess;
 using testing::ReadFile;
 using testing::RunInChild;
+using testing::SetShare;
 using testing::SqliteStoreTest;
 using testing::StatusIs;
 using testing::Tool;
@@ -107,8 +108,10 @@ TEST_F(SqliteStoreTest, TheFileSaysWhoseItIsAndIsInWalMode) {
 TEST_F(SqliteStoreTest, ANewMigrationIsAtShareZeroWithThePresentAlgorithm) {
   const auto store = MustOpen();
   const WallTime time = now_ + std::chrono::seconds(1);
-  const Migration expected{"ams", Share::None(), "salt-1", std::string(kDecisionAlgorithm),
-                           1,     time,          "router", "why"};
+  const Migration expected{
+      "ams", Share::None(), "salt-1",           std::string(kDecisionAlgorithm),
+      1,     time,          "router",           "why",
+      time,  false,         RetiredRing::kNone, {}};
   ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured ensured,
                        store->EnsureExists({"ams", Share::None(), "salt-1", "router", "why"}));
   EXPECT_TRUE(ensured.created);
@@ -132,8 +135,8 @@ TEST_F(SqliteStoreTest, AMigrationThatExistsIsReturnedUnchanged) {
   const auto store = MustOpen();
   ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured first,
                        store->EnsureExists({"ams", Share::None(), "salt-1", "a", "r"}));
-  ASSERT_OK_AND_ASSIGN(const Migration set,
-                       store->SetShare({"ams", Percent("10"), first.migration.revision, "b", "s"}));
+  ASSERT_OK_AND_ASSIGN(const Migration set, SetShare(*store, {"ams", Percent("10"),
+                                                              first.migration.revision, "b", "s"}));
   ASSERT_OK_AND_ASSIGN(const MigrationStore::Ensured again,
                        store->EnsureExists({"ams", Share::All(), "salt-2", "c", "t"}));
   EXPECT_FALSE(again.created);
@@ -150,10 +153,21 @@ TEST_F(SqliteStoreTest, AMigrationOfNoNameIsRefused) {
 TEST_F(SqliteStoreTest, AChangeIsReturnedAndLoadedAsItIs) {
   const auto store = MustOpen();
   ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "router", "first start"}), IsOk());
+  const WallTime created = now_;
   const WallTime time = now_ + std::chrono::seconds(1);
-  const Migration expected{"ams", Percent("12.5"), "ams",   std::string(kDecisionAlgorithm), 2,
-                           time,  "eva",           "canary"};
-  EXPECT_THAT(store->SetShare({"ams", Percent("12.5"), 1, "eva", "canary"}),
+  const Migration expected{"ams",
+                           Percent("12.5"),
+                           "ams",
+                           std::string(kDecisionAlgorithm),
+                           2,
+                           time,
+                           "eva",
+                           "canary",
+                           created,
+                           false,
+                           RetiredRing::kNone,
+                           {}};
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("12.5"), 1, "eva", "canary"}),
               IsOkAndHolds(expected));
   EXPECT_THAT(store->Load(), IsOkAndHolds(ElementsAre(expected)));
 }
@@ -167,9 +181,9 @@ TEST_F(SqliteStoreTest, EverythingSurvivesClosingAndOpening) {
       ASSERT_THAT(store->EnsureExists({name, Share::None(), name, "router", "first start"}),
                   IsOk());
     }
-    ASSERT_THAT(store->SetShare({"ams", Percent("37.5"), std::nullopt, "eva", "go"}), IsOk());
-    ASSERT_THAT(store->SetShare({"fra", Share::All(), std::nullopt, "eva", "go"}), IsOk());
-    ASSERT_THAT(store->SetShare({"fra", Share::None(), std::nullopt, "eva", "back"}), IsOk());
+    ASSERT_THAT(SetShare(*store, {"ams", Percent("37.5"), std::nullopt, "eva", "go"}), IsOk());
+    ASSERT_THAT(SetShare(*store, {"fra", Share::All(), std::nullopt, "eva", "go"}), IsOk());
+    ASSERT_THAT(SetShare(*store, {"fra", Share::None(), std::nullopt, "eva", "back"}), IsOk());
     ASSERT_OK_AND_ASSIGN(migrations, store->Load());
     ASSERT_OK_AND_ASSIGN(history, store->History({"fra", std::nullopt, 10}));
   }
@@ -190,7 +204,7 @@ TEST_F(SqliteStoreTest, AnAcknowledgedChangeSurvivesAKillInTheNextInstant) {
     auto store = Open();
     if (!store.ok() || !(*store)->EnsureExists({"ams", Share::None(), "ams", "a", "r"}).ok())
       _exit(1);
-    if (!(*store)->SetShare({"ams", Percent("37.5"), 1, "eva", "go"}).ok()) _exit(1);
+    if (!SetShare(**store, {"ams", Percent("37.5"), 1, "eva", "go"}).ok()) _exit(1);
     kill(getpid(), SIGKILL);
   });
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -206,7 +220,7 @@ TEST_F(SqliteStoreTest, AnAcknowledgedChangeSurvivesAKillInTheNextInstant) {
 TEST_F(SqliteStoreTest, AChangeIsInTheFileItselfNotOnlyInItsLog) {
   const auto store = MustOpen();
   ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "ams", "a", "r"}), IsOk());
-  ASSERT_THAT(store->SetShare({"ams", Percent("37.5"), 1, "eva", "go"}), IsOk());
+  ASSERT_THAT(SetShare(*store, {"ams", Percent("37.5"), 1, "eva", "go"}), IsOk());
   fs::copy_file(path_, folder_ + "/copy.db");
   EXPECT_EQ(Tool(folder_ + "/copy.db").Query("SELECT v2_ppm FROM migration"), "375000");
 }
@@ -216,7 +230,7 @@ TEST_F(SqliteStoreTest, AnyTextIsKeptByteForByte) {
   {
     const auto store = MustOpen();
     ASSERT_THAT(store->EnsureExists({"ams", Share::None(), odd, odd, odd}), IsOk());
-    ASSERT_THAT(store->SetShare({"ams", Percent("1"), std::nullopt, odd, ""}), IsOk());
+    ASSERT_THAT(SetShare(*store, {"ams", Percent("1"), std::nullopt, odd, ""}), IsOk());
   }
   const auto store = MustOpen();
   ASSERT_OK_AND_ASSIGN(const std::vector<Migration> migrations, store->Load());
@@ -234,7 +248,7 @@ TEST_F(SqliteStoreTest, AChangeBasedOnAnOldRevisionIsAbortedWithBothRevisions) {
   MakeStore();
   const auto store = MustOpen();
   for (const std::int64_t stale : {std::int64_t{1}, std::int64_t{3}, std::int64_t{0}}) {
-    EXPECT_THAT(store->SetShare({"ams", Share::All(), stale, "bob", "late"}),
+    EXPECT_THAT(SetShare(*store, {"ams", Share::All(), stale, "bob", "late"}),
                 StatusIs(StatusCode::kAborted,
                          AllOf(HasSubstr("\"ams\" is at revision 2"),
                                HasSubstr(absl::StrCat("based on revision ", stale, ";")),
@@ -247,7 +261,7 @@ TEST_F(SqliteStoreTest, AChangeBasedOnAnOldRevisionIsAbortedWithBothRevisions) {
 
 TEST_F(SqliteStoreTest, AChangeOfAnUnknownDataCenterIsNotFound) {
   const auto store = MustOpen();
-  EXPECT_THAT(store->SetShare({"nowhere", Share::All(), std::nullopt, "bob", ""}),
+  EXPECT_THAT(SetShare(*store, {"nowhere", Share::All(), std::nullopt, "bob", ""}),
               StatusIs(StatusCode::kNotFound, HasSubstr("no migration of \"nowhere\"")));
   EXPECT_THAT(store->Load(), IsOkAndHolds(IsEmpty()));
 }
@@ -257,11 +271,11 @@ TEST_F(SqliteStoreTest, RevisionsCountForTheWholeStoreAndGoOnAfterOpening) {
     const auto store = MustOpen();
     EXPECT_EQ(store->EnsureExists({"ams", Share::None(), "s", "a", "r"})->migration.revision, 1);
     EXPECT_EQ(store->EnsureExists({"fra", Share::None(), "s", "a", "r"})->migration.revision, 2);
-    EXPECT_EQ(store->SetShare({"ams", Percent("1"), std::nullopt, "a", "r"})->revision, 3);
+    EXPECT_EQ(SetShare(*store, {"ams", Percent("1"), std::nullopt, "a", "r"})->revision, 3);
   }
   // Not even the revision of a change that is no longer in the tables comes again.
   Tool(path_).Run("DELETE FROM migration_change; DELETE FROM migration WHERE data_center = 'ams'");
-  EXPECT_EQ(MustOpen()->SetShare({"fra", Percent("1"), 2, "a", "r"})->revision, 4);
+  EXPECT_EQ(SetShare(*MustOpen(), {"fra", Percent("1"), 2, "a", "r"})->revision, 4);
 }
 
 TEST_F(SqliteStoreTest, TheHistoryIsNewestFirstWithWhoWhenFromToAndWhy) {
@@ -269,8 +283,8 @@ TEST_F(SqliteStoreTest, TheHistoryIsNewestFirstWithWhoWhenFromToAndWhy) {
   const WallTime start = now_;
   ASSERT_THAT(store->EnsureExists({"ams", Share::None(), "s", "router", "first start"}), IsOk());
   ASSERT_THAT(store->EnsureExists({"fra", Share::None(), "s", "router", "first start"}), IsOk());
-  ASSERT_THAT(store->SetShare({"ams", Percent("12.5"), 1, "eva", "canary"}), IsOk());
-  ASSERT_THAT(store->SetShare({"ams", Share::None(), 3, "bob", "misses"}), IsOk());
+  ASSERT_THAT(SetShare(*store, {"ams", Percent("12.5"), 1, "eva", "canary"}), IsOk());
+  ASSERT_THAT(SetShare(*store, {"ams", Share::None(), 3, "bob", "misses"}), IsOk());
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
   const MigrationChange created{1,        at(1),         "ams",        ChangeKind::kCreated,
                                 "router", "first start", std::nullopt, Share::None(),
@@ -312,7 +326,7 @@ TEST_F(SqliteStoreTest, ChangesOfManyThreadsAreSerialised) {
     threads.emplace_back([&] {
       for (int i = 0; i < kChanges; ++i) {
         const char* name = i % 2 == 0 ? "ams" : "fra";
-        const auto set = store->SetShare({name, Percent("5"), std::nullopt, "a", "r"});
+        const auto set = SetShare(*store, {name, Percent("5"), std::nullopt, "a", "r"});
         failures += !set.ok() + !store->Load().ok() + !store->History({name, std::nullopt, 3}).ok();
         if (set.ok()) own.push_back(set->revision);
       }
@@ -338,7 +352,7 @@ TEST_F(SqliteStoreTest, OfChangesBasedOnOneRevisionExactlyOneWins) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      const auto set = store->SetShare({"ams", Percent("5"), 1, "a", "r"});
+      const auto set = SetShare(*store, {"ams", Percent("5"), 1, "a", "r"});
       won += set.ok();
       aborted += absl::IsAborted(set.status());
     });
@@ -355,7 +369,7 @@ TEST_F(SqliteStoreTest, ASecondStoreOnTheFileIsRefusedUntilTheFirstIsGone) {
   auto store = MustOpen();
   EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition,
                                AllOf(HasSubstr(path_), HasSubstr("held by another router"))));
-  ASSERT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), IsOk());
+  ASSERT_THAT(SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}), IsOk());
   store.reset();
   EXPECT_EQ(MustOpen()->Load()->at(0).share, Percent("50"));
 }
@@ -411,7 +425,7 @@ TEST_F(SqliteStoreTest, AnotherToolMayReadMeanwhile) {
   Tool reader(path_);
   reader.Run("BEGIN");
   EXPECT_EQ(reader.Query("SELECT v2_ppm FROM migration"), "250000");
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), IsOk());
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}), IsOk());
   EXPECT_EQ(reader.Query("SELECT v2_ppm FROM migration"), "250000");
   reader.Run("COMMIT");
   EXPECT_EQ(reader.Query("SELECT v2_ppm FROM migration"), "500000");
@@ -527,9 +541,9 @@ TEST_F(SqliteStoreTest, ADatabaseOfAnotherProgramKeepsItsLog) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   MakeStore();
-  Tool(path_).Run("PRAGMA user_version = 3");
+  Tool(path_).Run("PRAGMA user_version = 4");
   ExpectRefused(StatusCode::kFailedPrecondition,
-                "has schema version 3, this program knows up to 2; run the newer program");
+                "has schema version 4, this program knows up to 3; run the newer program");
 }
 
 TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
@@ -537,12 +551,12 @@ TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
   {
     Tool tool(path_);
     tool.KeepLog();
-    tool.Run("PRAGMA user_version = 3");
+    tool.Run("PRAGMA user_version = 4");
   }
   const std::string file = ReadFile(path_);
   const std::string log = ReadFile(path_ + "-wal");
   ASSERT_NE(log, "");
-  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 3")));
+  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 4")));
   EXPECT_EQ(ReadFile(path_), file);
   EXPECT_EQ(ReadFile(path_ + "-wal"), log);
 }
@@ -622,7 +636,8 @@ TEST_F(SqliteStoreTest, AJournalThatWasLeftIsNotTakenForANewStores) {
 }
 
 TEST_F(SqliteStoreTest, AMissingTableIsDataLoss) {
-  for (const char* table : {"migration", "migration_change", "topology", "revision_counter"}) {
+  for (const char* table : {"migration", "migration_change", "topology", "node_change",
+                            "revision_counter", "default_share"}) {
     MakeStore();
     Tool(path_).Run(absl::StrCat("DROP TABLE ", table));
     ExpectRefused(StatusCode::kDataLoss, absl::StrCat("no such table: ", table));
@@ -644,10 +659,13 @@ TEST_F(SqliteStoreTest, ValuesOutOfRangeInTheFileAreDataLoss) {
   for (const char* change :
        {"migration SET v2_ppm = 1000001", "migration SET v2_ppm = -1", "migration SET revision = 0",
         "migration SET data_center = ''", "migration SET decision_algorithm = ''",
-        "migration_change SET kind = 6", "migration_change SET to_ppm = -1"}) {
+        "migration SET is_frozen = 2", "migration SET retired_ring = 3",
+        "migration_change SET kind = 11", "migration_change SET to_ppm = -1",
+        "migration_change SET data_center = '' WHERE revision = 1",
+        "default_share SET v2_ppm = 1000001", "default_share SET revision = -1"}) {
     WriteFile(path_, whole);
     Tool(path_).Run(absl::StrCat("PRAGMA ignore_check_constraints = 1; UPDATE ", change));
-    ExpectOpenRefused(StatusCode::kDataLoss, "CHECK constraint failed in migration");
+    ExpectOpenRefused(StatusCode::kDataLoss, "CHECK constraint failed in ");
     // SQLite does not look at constraints where it only reads.
     EXPECT_THAT(SqliteStore::ReadContents(path_),
                 RefusedWith(StatusCode::kDataLoss, "the file is damaged"));
@@ -669,16 +687,19 @@ TEST_F(SqliteStoreTest, ValuesThatGoOutOfRangeAreNotRead) {
       {"v2_ppm = -1", "\"ams\": share of -1 ppm"},
       {"v2_ppm = 250000, revision = 0", "\"ams\" has revision 0, below 1"},
       {"revision = 2, decision_algorithm = ''", "\"ams\" has no decision algorithm"},
+      {"decision_algorithm = 'x', is_frozen = 2", "\"ams\" is frozen to 2, not 0 or 1"},
+      {"is_frozen = 1, retired_ring = 3", "\"ams\" has retired ring 3, not 0 to 2"},
+      {"retired_ring = 2, answers = 'v2=1'", "\"ams\": the answers of rings make no sense"},
   };
   for (const auto& [change, message] : kCases) {
     tool.Run(absl::StrCat("UPDATE migration SET ", change));
     EXPECT_THAT(store->Load(), StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
-    EXPECT_THAT(store->SetShare({"ams", Percent("1"), std::nullopt, "a", "r"}),
+    EXPECT_THAT(SetShare(*store, {"ams", Percent("1"), std::nullopt, "a", "r"}),
                 StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
     EXPECT_THAT(store->EnsureExists({"ams", Share::None(), "s", "a", "r"}),
                 StatusIs(StatusCode::kDataLoss, HasSubstr(message)));
   }
-  tool.Run("UPDATE migration SET decision_algorithm = 'x', data_center = ''");
+  tool.Run("UPDATE migration SET answers = 'v2=;v1=;changes=', data_center = ''");
   EXPECT_THAT(store->Load(), StatusIs(StatusCode::kDataLoss, HasSubstr("names no data center")));
   tool.Run("UPDATE migration_change SET to_ppm = 2000000 WHERE revision = 2");
   EXPECT_THAT(store->History({"ams", std::nullopt, 1}),
@@ -694,12 +715,43 @@ TEST_F(SqliteStoreTest, AMissingShareIsNotReadAsZero) {
       "CREATE TABLE lax AS SELECT * FROM migration; DROP TABLE migration;"
       "ALTER TABLE lax RENAME TO migration");
   ASSERT_THAT(store->Load(), IsOk());
-  for (const char* value : {"NULL", "'abc'", "0.5", "x'00'"}) {
-    tool.Run(absl::StrCat("UPDATE migration SET v2_ppm = ", value));
-    EXPECT_THAT(store->Load(),
-                StatusIs(StatusCode::kDataLoss,
-                         HasSubstr("\"ams\" has a value that is missing or of a wrong type")))
-        << value;
+  for (const char* column : {"v2_ppm", "share_time_us", "is_frozen", "retired_ring"}) {
+    for (const char* value : {"NULL", "'abc'", "0.5", "x'00'"}) {
+      tool.Run(absl::StrCat("UPDATE migration SET ", column, " = ", value));
+      EXPECT_THAT(store->Load(),
+                  StatusIs(StatusCode::kDataLoss,
+                           HasSubstr("\"ams\" has a value that is missing or of a wrong type")))
+          << column << " = " << value;
+    }
+    tool.Run(absl::StrCat("UPDATE migration SET ", column, " = 0"));
+  }
+  tool.Run("UPDATE migration SET answers = NULL");
+  EXPECT_THAT(store->Load(), StatusIs(StatusCode::kDataLoss, HasSubstr("missing or of a wrong")));
+}
+
+TEST_F(SqliteStoreTest, AMissingDefaultShareIsNotReadAsZero) {
+  MakeStore();
+  const auto store = MustOpen();
+  Tool tool(path_);
+  tool.Run(
+      "CREATE TABLE lax AS SELECT * FROM default_share; DROP TABLE default_share;"
+      "ALTER TABLE lax RENAME TO default_share");
+  ASSERT_THAT(store->LoadDefaultShare(), IsOk());
+  const struct {
+    const char* change;
+    const char* message;
+  } kCases[] = {
+      {"UPDATE default_share SET v2_ppm = NULL", "missing or of a wrong type"},
+      {"UPDATE default_share SET v2_ppm = -1", "the default share, -1 at revision 0, is out of"},
+      {"UPDATE default_share SET v2_ppm = 0, revision = -1", "is out of range"},
+      {"DELETE FROM default_share", "a row that must be there is missing"},
+  };
+  for (const auto& [change, message] : kCases) {
+    tool.Run(change);
+    const auto lost = StatusIs(StatusCode::kDataLoss, HasSubstr(message));
+    EXPECT_THAT(store->LoadDefaultShare(), lost);
+    EXPECT_THAT(store->SetDefaultShare({Percent("1"), std::nullopt, "a", "r"}), lost);
+    EXPECT_THAT(store->Export(), lost);
   }
 }
 
@@ -708,8 +760,8 @@ TEST_F(SqliteStoreTest, ARevisionThatIsTakenIsDataLossAndChangesNothing) {
   const auto store = MustOpen();
   Tool tool(path_);
   tool.Run("UPDATE revision_counter SET last_revision = 1");
-  EXPECT_THAT(store->SetShare({"ams", Percent("1"), std::nullopt, "a", "r"}),
-              StatusIs(StatusCode::kDataLoss, HasSubstr("UNIQUE constraint failed")));
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("1"), std::nullopt, "a", "r"}),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("revision counter is behind its history")));
   EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
   EXPECT_EQ(tool.Query("SELECT last_revision FROM revision_counter"), "1");
 }
@@ -719,12 +771,12 @@ TEST_F(SqliteStoreTest, AWriteThatAnotherWriterHoldsUpIsUnavailable) {
   const auto store = MustOpen();
   Tool writer(path_);
   writer.Run("BEGIN IMMEDIATE");
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}),
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}),
               StatusIs(StatusCode::kUnavailable,
                        AllOf(HasSubstr(path_), HasSubstr("another program is writing to it"))));
   EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
   writer.Run("ROLLBACK");
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), 2, "a", "r"}), IsOk());
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), 2, "a", "r"}), IsOk());
 }
 
 TEST_F(SqliteStoreTest, AFileThatWasMovedAwayTakesNoWrite) {
@@ -733,13 +785,13 @@ TEST_F(SqliteStoreTest, AFileThatWasMovedAwayTakesNoWrite) {
   fs::rename(path_, path_ + ".moved");
   const auto refused = StatusIs(StatusCode::kUnavailable,
                                 AllOf(HasSubstr(path_), HasSubstr("deleted, moved or replaced")));
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
   EXPECT_THAT(store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}), refused);
   WriteFile(path_, "another file");
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}), refused);
   EXPECT_EQ(store->Load()->at(0).share, Percent("25"));
   fs::rename(path_ + ".moved", path_);
-  EXPECT_THAT(store->SetShare({"ams", Percent("50"), 2, "a", "r"}), IsOk());
+  EXPECT_THAT(SetShare(*store, {"ams", Percent("50"), 2, "a", "r"}), IsOk());
 }
 
 // A disk that takes nothing.
@@ -755,7 +807,7 @@ TEST_F(SqliteStoreTest, AWriteThatTheDiskRefusesIsUnavailableAndChangesNothing) 
     absl::StatusOr<std::vector<Migration>> during;
     {
       FullDisk full;
-      set = store->SetShare({"ams", Percent("50"), std::nullopt, "a", "r"}).status();
+      set = SetShare(*store, {"ams", Percent("50"), std::nullopt, "a", "r"}).status();
       created = store->EnsureExists({"fra", Share::None(), "fra", "a", "r"}).status();
       during = store->Load();
     }
@@ -768,7 +820,7 @@ TEST_F(SqliteStoreTest, AWriteThatTheDiskRefusesIsUnavailableAndChangesNothing) 
   const auto store = MustOpen();
   EXPECT_THAT(store->Load(), IsOkAndHolds(before));
   EXPECT_THAT(store->History({"ams", std::nullopt, 10}), IsOkAndHolds(::testing::SizeIs(2)));
-  const auto set = store->SetShare({"ams", Percent("50"), 2, "a", "r"});
+  const auto set = SetShare(*store, {"ams", Percent("50"), 2, "a", "r"});
   ASSERT_THAT(set, IsOk());
   EXPECT_EQ(set->revision, 3);
 }

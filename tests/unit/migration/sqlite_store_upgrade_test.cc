@@ -1,4 +1,4 @@
-// Files of schema 1.
+// Files of older schemas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -32,6 +32,7 @@ using testing::IsOkAndHolds;
 using testing::Percent;
 using testing::ReadFile;
 using testing::RunInChild;
+using testing::SetShare;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::Tool;
@@ -73,50 +74,171 @@ INSERT INTO migration_change VALUES
 INSERT INTO migration VALUES ('ams', 0, 'salt-ams', 'xxh3-ppm-1', 3, 1700000003000003, 'bob', 'misses');
 )sql";
 
+// As a router of schema 2 made it.
+constexpr char kSchema2[] = R"sql(
+PRAGMA application_id = 0x52534654;
+PRAGMA user_version = 2;
+CREATE TABLE migration (
+  data_center        TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
+  v2_ppm             INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
+  salt               TEXT    NOT NULL,
+  decision_algorithm TEXT    NOT NULL CHECK (decision_algorithm <> ''),
+  revision           INTEGER NOT NULL UNIQUE CHECK (revision >= 1),
+  update_time_us     INTEGER NOT NULL,
+  actor              TEXT    NOT NULL,
+  reason             TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE migration_change (
+  revision    INTEGER NOT NULL PRIMARY KEY CHECK (revision >= 1),
+  time_us     INTEGER NOT NULL,
+  data_center TEXT    NOT NULL CHECK (data_center <> ''),
+  kind        INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 5),
+  actor       TEXT    NOT NULL,
+  reason      TEXT    NOT NULL,
+  from_ppm    INTEGER CHECK (from_ppm BETWEEN 0 AND 1000000),
+  to_ppm      INTEGER CHECK (to_ppm BETWEEN 0 AND 1000000),
+  detail      TEXT    NOT NULL
+) STRICT;
+CREATE INDEX migration_change_of ON migration_change (data_center, revision);
+CREATE TABLE topology (
+  data_center    TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
+  text           TEXT    NOT NULL,
+  revision       INTEGER NOT NULL UNIQUE CHECK (revision >= 1),
+  update_time_us INTEGER NOT NULL,
+  actor          TEXT    NOT NULL,
+  reason         TEXT    NOT NULL
+) STRICT;
+CREATE TABLE revision_counter (
+  only_row      INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+  last_revision INTEGER NOT NULL CHECK (last_revision >= 0)
+) STRICT;
+PRAGMA journal_mode = WAL;
+INSERT INTO revision_counter VALUES (1, 6);
+INSERT INTO migration_change VALUES
+  (1, 1700000001000001, 'ams', 1, 'router', 'first start', NULL, 0, ''),
+  (2, 1700000002000002, 'ams', 2, 'eva', 'canary', 0, 250000, ''),
+  (3, 1700000003000003, 'ams', 5, 'router', 'reload', NULL, NULL, '1 node added'),
+  (4, 1700000004000004, 'ams', 3, 'bob', 'new building', 250000, NULL, 'to sfo'),
+  (5, 1700000004000004, 'sfo', 1, 'bob', 'new building', NULL, 250000, 'renamed from ams'),
+  (6, 1700000006000006, 'sfo', 5, 'router', 'start', NULL, NULL, 'new');
+INSERT INTO migration VALUES
+  ('sfo', 250000, 'salt-ams', 'xxh3-ppm-1', 5, 1700000004000004, 'bob', 'new building');
+INSERT INTO topology VALUES ('sfo', 'nodes: []', 6, 1700000006000006, 'router', 'start');
+)sql";
+
+WallTime At(std::int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
+
+struct OldFile {
+  std::string schema;  // its version
+  const char* sql;
+  StoreContents contents;
+};
+
+OldFile Schema1() {
+  StoreContents contents;
+  const WallTime time = At(1'700'000'003'000'003);
+  contents.migrations = {{"ams",
+                          Share::None(),
+                          "salt-ams",
+                          "xxh3-ppm-1",
+                          3,
+                          time,
+                          "bob",
+                          "misses",
+                          time,
+                          false,
+                          RetiredRing::kNone,
+                          {}}};
+  contents.history = {
+      {1, At(1'700'000'001'000'001), "ams", ChangeKind::kCreated, "router", "first start",
+       std::nullopt, Share::None(), ""},
+      {2, At(1'700'000'002'000'002), "ams", ChangeKind::kShare, "eva", "canary", Share::None(),
+       Percent("25"), ""},
+      {3, time, "ams", ChangeKind::kShare, "bob", "misses", Percent("25"), Share::None(), ""}};
+  contents.last_revision = 3;
+  return {"1", kSchema1, contents};
+}
+
+OldFile Schema2() {
+  StoreContents contents;
+  const WallTime time = At(1'700'000'004'000'004);
+  contents.migrations = {{"sfo",
+                          Percent("25"),
+                          "salt-ams",
+                          "xxh3-ppm-1",
+                          5,
+                          time,
+                          "bob",
+                          "new building",
+                          time,
+                          false,
+                          RetiredRing::kNone,
+                          {}}};
+  contents.topologies = {{"sfo", "nodes: []", {}, 6, At(1'700'000'006'000'006), "router", "start"}};
+  contents.history = {{1, At(1'700'000'001'000'001), "ams", ChangeKind::kCreated, "router",
+                       "first start", std::nullopt, Share::None(), ""},
+                      {2, At(1'700'000'002'000'002), "ams", ChangeKind::kShare, "eva", "canary",
+                       Share::None(), Percent("25"), ""},
+                      {3, At(1'700'000'003'000'003), "ams", ChangeKind::kTopology, "router",
+                       "reload", std::nullopt, std::nullopt, "1 node added"},
+                      {4, time, "ams", ChangeKind::kRenamed, "bob", "new building", Percent("25"),
+                       std::nullopt, "to sfo"},
+                      {5, time, "sfo", ChangeKind::kCreated, "bob", "new building", std::nullopt,
+                       Percent("25"), "renamed from ams"},
+                      {6, At(1'700'000'006'000'006), "sfo", ChangeKind::kTopology, "router",
+                       "start", std::nullopt, std::nullopt, "new"}};
+  contents.last_revision = 6;
+  return {"2", kSchema2, contents};
+}
+
+// Of each older schema.
+class SqliteStoreOldFileTest : public testing::SqliteStoreTest,
+                               public ::testing::WithParamInterface<OldFile (*)()> {
+ protected:
+  void SetUp() override {
+    SqliteStoreTest::SetUp();
+    Tool(path_).Run(old_.sql);
+  }
+
+  // A history of some 100 KB: changes of `fra` from revision 10 on.
+  void AddHistory() {
+    const std::string more = old_.schema == "1"
+                                 ? "SELECT i, i, 'fra', 'eva', 'a reason of some thirty bytes or "
+                                   "so', CASE i WHEN 10 THEN NULL ELSE i END, i + 1 FROM n; "
+                                 : "SELECT i, i, 'fra', CASE i WHEN 10 THEN 1 ELSE 2 END, 'eva', "
+                                   "'a reason of some thirty bytes or so', "
+                                   "CASE i WHEN 10 THEN NULL ELSE i END, i + 1, '' FROM n; ";
+    Tool(path_).Run(
+        "INSERT INTO migration_change WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 "
+        "FROM n WHERE i < 1000) " +
+        more +
+        "UPDATE revision_counter SET last_revision = 1000;"
+        // What no upgrade touches, so that the file becomes larger than the log.
+        "CREATE TABLE padding AS SELECT zeroblob(100000)");
+  }
+
+  const OldFile old_ = GetParam()();
+};
+
 class SqliteStoreUpgradeTest : public testing::SqliteStoreTest {
  protected:
   void MakeSchema1() { Tool(path_).Run(kSchema1); }
-
-  // A history of some 100 KB: changes of `fra` from revision 4 on.
-  void AddHistory() {
-    Tool(path_).Run(
-        "INSERT INTO migration_change WITH RECURSIVE n(i) AS (SELECT 4 UNION ALL SELECT i + 1 FROM "
-        "n WHERE i < 1000) SELECT i, i, 'fra', 'eva', 'a reason of some thirty bytes or so', "
-        "CASE i WHEN 4 THEN NULL ELSE i END, i + 1 FROM n; "
-        "UPDATE revision_counter SET last_revision = 1000");
-  }
-
-  static WallTime At(std::int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
-
-  // What is in the file of MakeSchema1.
-  static StoreContents Schema1Contents() {
-    StoreContents contents;
-    contents.migrations = {{"ams", Share::None(), "salt-ams", "xxh3-ppm-1", 3,
-                            At(1'700'000'003'000'003), "bob", "misses"}};
-    contents.history = {{1, At(1'700'000'001'000'001), "ams", ChangeKind::kCreated, "router",
-                         "first start", std::nullopt, Share::None(), ""},
-                        {2, At(1'700'000'002'000'002), "ams", ChangeKind::kShare, "eva", "canary",
-                         Share::None(), Percent("25"), ""},
-                        {3, At(1'700'000'003'000'003), "ams", ChangeKind::kShare, "bob", "misses",
-                         Percent("25"), Share::None(), ""}};
-    contents.last_revision = 3;
-    return contents;
-  }
 };
 
-TEST_F(SqliteStoreUpgradeTest, AllThatWasInTheFileIsThereAfterwards) {
-  MakeSchema1();
+INSTANTIATE_TEST_SUITE_P(, SqliteStoreOldFileTest, ::testing::Values(&Schema1, &Schema2),
+                         [](const auto& param) { return "Schema" + param.param().schema; });
+
+TEST_P(SqliteStoreOldFileTest, AllThatWasInTheFileIsThereAfterwards) {
   {
     const auto store = MustOpen();
     EXPECT_FALSE(store->created());
-    EXPECT_THAT(store->Export(), IsOkAndHolds(Schema1Contents()));
+    EXPECT_THAT(store->Export(), IsOkAndHolds(old_.contents));
   }
-  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "2");
-  EXPECT_THAT(MustOpen()->Export(), IsOkAndHolds(Schema1Contents()));
+  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "3");
+  EXPECT_THAT(MustOpen()->Export(), IsOkAndHolds(old_.contents));
 }
 
-TEST_F(SqliteStoreUpgradeTest, TheFileIsThenOneLikeANewOne) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, TheFileIsThenOneLikeANewOne) {
   { const auto store = MustOpen(); }
   {
     const auto fresh = OpenAt(folder_ + "/new.db");
@@ -132,8 +254,8 @@ TEST_F(SqliteStoreUpgradeTest, TheFileIsThenOneLikeANewOne) {
 TEST_F(SqliteStoreUpgradeTest, AnUpgradedStoreTakesEveryChange) {
   MakeSchema1();
   const auto store = MustOpen();
-  EXPECT_EQ(store->SetShare({"ams", Percent("5"), 3, "eva", ""})->revision, 4);
-  EXPECT_THAT(store->SaveTopology({"ams", "nodes: []", "router", "", ""}), IsOk());
+  EXPECT_EQ(SetShare(*store, {"ams", Percent("5"), 3, "eva", ""})->revision, 4);
+  EXPECT_THAT(store->SaveTopology({"ams", "nodes: []", {}, "router", "", ""}), IsOk());
   EXPECT_THAT(store->Rename({"ams", "ams2", false, "eva", ""}), IsOk());
   EXPECT_THAT(store->Forget({"ams2", std::nullopt, "eva", ""}), IsOk());
   EXPECT_THAT(store->History({"", std::nullopt, 100}), IsOkAndHolds(SizeIs(8)));
@@ -152,22 +274,20 @@ TEST_F(SqliteStoreUpgradeTest, AMigrationFromSchema1ThatNobodyTouchedIsOverwritt
   EXPECT_THAT(store->Rename({"ams", "fra", false, "eva", ""}), IsOk());
 }
 
-TEST_F(SqliteStoreUpgradeTest, ReadingContentsLeavesTheFileAtItsSchema) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, ReadingContentsLeavesTheFileAtItsSchema) {
   const auto before = Files();
-  EXPECT_THAT(SqliteStore::ReadContents(path_), IsOkAndHolds(Schema1Contents()));
+  EXPECT_THAT(SqliteStore::ReadContents(path_), IsOkAndHolds(old_.contents));
   EXPECT_TRUE(Files() == before);
 }
 
 // Every write that an upgrade makes is cut short once, and the process with it.
-TEST_F(SqliteStoreUpgradeTest, AKillAtAnyWriteLeavesSchema1OrTheWholeUpgrade) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, AKillAtAnyWriteLeavesTheOldSchemaOrTheWholeUpgrade) {
   AddHistory();
   const std::string before = ReadFile(path_);
   StoreContents expected;
   {
     ASSERT_OK_AND_ASSIGN(expected, SqliteStore::ReadContents(path_));
-    ASSERT_THAT(expected.history, SizeIs(1000));
+    ASSERT_THAT(expected.history, SizeIs(991 + old_.contents.history.size()));
   }
   // A write beyond this size of a file kills. The log's index has 32 KiB and takes no part; the log
   // has 4 KiB pages.
@@ -188,17 +308,16 @@ TEST_F(SqliteStoreUpgradeTest, AKillAtAnyWriteLeavesSchema1OrTheWholeUpgrade) {
     EXPECT_THAT(SqliteStore::ReadContents(path_), IsOkAndHolds(expected)) << size;
     EXPECT_THAT(MustOpen()->Export(), IsOkAndHolds(expected)) << size;
     if (!killed) {
-      EXPECT_EQ(version, "2");
+      EXPECT_EQ(version, "3");
       break;
     }
-    (version == "1" ? kills_before : kills_after)++;
+    (version == old_.schema ? kills_before : kills_after)++;
   }
   EXPECT_GE(kills_before, 10);
   EXPECT_GE(kills_after, 1);
 }
 
-TEST_F(SqliteStoreUpgradeTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
   AddHistory();
   const std::string before = ReadFile(path_);
   absl::Status status;
@@ -208,15 +327,14 @@ TEST_F(SqliteStoreUpgradeTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
   }
   EXPECT_THAT(status, StatusIs(StatusCode::kUnavailable,
                                AllOf(HasSubstr(path_), HasSubstr("try again"),
-                                     HasSubstr("could not be brought from schema version 1 to 2 "
-                                               "and is as it was"))));
+                                     HasSubstr("could not be brought from schema version " +
+                                               old_.schema + " to 3 and is as it was"))));
   EXPECT_EQ(ReadFile(path_), before);
-  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "1");
-  EXPECT_EQ(MustOpen()->Export()->history.size(), 1000u);
+  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), old_.schema);
+  EXPECT_EQ(MustOpen()->Export()->history.size(), 991 + old_.contents.history.size());
 }
 
-TEST_F(SqliteStoreUpgradeTest, AFileThatMayNotBeWrittenIsRefusedAsItIs) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, AFileThatMayNotBeWrittenIsRefusedAsItIs) {
   const auto before = Files();
   ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
   const uid_t user = geteuid();
@@ -238,14 +356,13 @@ TEST_F(SqliteStoreUpgradeTest, AnUpgradeThatCannotBeMadeIsDataLossAndChangesNoth
   Tool(path_).Run("CREATE TABLE topology (x)");
   ExpectOpenRefused(StatusCode::kDataLoss, "is as it was");
   EXPECT_EQ(Tool(path_).Query("SELECT count(*) FROM migration_change WHERE to_ppm = 250000"), "1");
-  EXPECT_EQ(Tool(path_).Query("SELECT name FROM sqlite_schema WHERE name LIKE '%_1'"), "(no row)");
+  EXPECT_EQ(Tool(path_).Query("SELECT name FROM sqlite_schema WHERE name LIKE 'old%'"), "(no row)");
 }
 
-TEST_F(SqliteStoreUpgradeTest, ADamagedFileIsNotUpgraded) {
-  MakeSchema1();
+TEST_P(SqliteStoreOldFileTest, ADamagedFileIsNotUpgraded) {
   Tool(path_).Run("PRAGMA ignore_check_constraints = 1; UPDATE migration SET v2_ppm = -1");
   ExpectOpenRefused(StatusCode::kDataLoss, "CHECK constraint failed");
-  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "1");
+  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), old_.schema);
 }
 
 TEST_F(SqliteStoreUpgradeTest, AStoreOfSchema1WithChangesInItsLogIsUpgraded) {

@@ -1,4 +1,4 @@
-#include "migration/store.h"
+#include "migration/wall_time.h"
 
 namespace ringshift {
 
