@@ -7,8 +7,13 @@
 namespace ringshift {
 namespace {
 
-RoutedNode FromProto(v1::RoutedNode&& node) {
-  return {std::move(*node.mutable_name()), std::move(*node.mutable_address())};
+// An error if it cannot be asked; `what` it is, for the message.
+absl::StatusOr<RoutedNode> FromProto(v1::RoutedNode&& node, const std::string& what) {
+  if (node.address().empty()) {
+    return absl::InternalError(
+        absl::StrCat("an answer with ", what, " \"", node.name(), "\", which has no address"));
+  }
+  return RoutedNode{std::move(*node.mutable_name()), std::move(*node.mutable_address())};
 }
 
 // As the user sees it; an error if a router never sends it.
@@ -46,10 +51,19 @@ absl::StatusOr<RouteReply> FromProto(v1::RouteResponse response) {
   const absl::StatusOr<int> ring_version = KnownRingVersion(response.ring_version());
   if (!ring_version.ok()) return ring_version.status();
   RouteReply reply;
-  reply.owner = FromProto(std::move(*response.mutable_owner()));
+  absl::StatusOr<RoutedNode> node = FromProto(std::move(*response.mutable_owner()), "owner");
+  if (!node.ok()) return node.status();
+  reply.owner = *std::move(node);
   reply.replicas.reserve(static_cast<std::size_t>(response.replicas_size()));
-  for (v1::RoutedNode& node : *response.mutable_replicas()) {
-    reply.replicas.push_back(FromProto(std::move(node)));
+  for (v1::RoutedNode& replica : *response.mutable_replicas()) {
+    node = FromProto(std::move(replica), "replica");
+    if (!node.ok()) return node.status();
+    reply.replicas.push_back(*std::move(node));
+  }
+  if (response.has_previous_owner()) {
+    node = FromProto(std::move(*response.mutable_previous_owner()), "previous owner");
+    if (!node.ok()) return node.status();
+    reply.previous_owner = *std::move(node);
   }
   reply.ring_version = *ring_version;
   reply.table = FromProto(response.table());
@@ -65,8 +79,10 @@ absl::StatusOr<BatchReply> FromProto(v1::RouteBatchResponse response, int keys) 
   }
   BatchReply reply;
   reply.nodes.reserve(static_cast<std::size_t>(response.nodes_size()));
-  for (v1::RoutedNode& node : *response.mutable_nodes()) {
-    reply.nodes.push_back(FromProto(std::move(node)));
+  for (v1::RoutedNode& proto : *response.mutable_nodes()) {
+    absl::StatusOr<RoutedNode> node = FromProto(std::move(proto), "node");
+    if (!node.ok()) return node.status();
+    reply.nodes.push_back(*std::move(node));
   }
   reply.owner_indexes.reserve(static_cast<std::size_t>(keys));
   for (const std::int32_t index : response.node_indexes()) {
@@ -85,6 +101,20 @@ absl::StatusOr<BatchReply> FromProto(v1::RouteBatchResponse response, int keys) 
                                               ring_version.status().message()));
     }
     reply.ring_versions.push_back(static_cast<std::uint8_t>(*ring_version));
+  }
+  const int places = response.previous_owner_places_size();
+  if (places != 0 && places != keys) {
+    return absl::InternalError(
+        absl::StrCat(places, " places of previous owners for ", keys, " keys"));
+  }
+  reply.previous_owner_places.reserve(static_cast<std::size_t>(places));
+  for (const std::int32_t place : response.previous_owner_places()) {
+    if (place < 0 || place > response.nodes_size()) {
+      return absl::InternalError(absl::StrCat("key ", reply.previous_owner_places.size(),
+                                              " has the previous owner at place ", place, " of ",
+                                              response.nodes_size()));
+    }
+    reply.previous_owner_places.push_back(static_cast<std::uint32_t>(place));
   }
   reply.table = FromProto(response.table());
   return reply;

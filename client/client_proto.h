@@ -16,9 +16,9 @@ namespace ringshift {
 v1::RouteRequest ToProto(RouteQuery query);
 v1::RouteBatchRequest ToProto(BatchQuery query);
 
-// INTERNAL if the response lacks its owner or its ring version.
+// INTERNAL if the response lacks its owner or its ring version, or a node its address.
 absl::StatusOr<RouteReply> FromProto(v1::RouteResponse response);
-// INTERNAL if the response is not one for `keys` keys, or lacks a ring version.
+// INTERNAL if the response is not one for `keys` keys, or lacks a ring version or an address.
 absl::StatusOr<BatchReply> FromProto(v1::RouteBatchResponse response, int keys);
 
 absl::Status ToStatus(const grpc::Status& status);

@@ -78,6 +78,11 @@ absl::Status Check(const BatchQuery& query) {
 absl::StatusOr<BatchReply> AnswerBatch(const FakeClient::Answer& answer, const BatchQuery& query) {
   BatchReply batch;
   std::map<std::string, std::uint32_t> indexes;  // by name
+  const auto index_of = [&](RoutedNode node) {
+    const auto [found, is_new] = indexes.emplace(node.name, batch.nodes.size());
+    if (is_new) batch.nodes.push_back(std::move(node));
+    return found->second;
+  };
   for (std::size_t i = 0; i < query.keys.size(); ++i) {
     absl::StatusOr<RouteReply> reply =
         answer({query.data_center, query.keys[i], query.pool, /*replicas=*/1, query.timeout});
@@ -85,9 +90,11 @@ absl::StatusOr<BatchReply> AnswerBatch(const FakeClient::Answer& answer, const B
       return absl::Status(reply.status().code(),
                           absl::StrCat("key ", i, ": ", reply.status().message()));
     }
-    const auto [found, is_new] = indexes.emplace(reply->owner.name, batch.nodes.size());
-    if (is_new) batch.nodes.push_back(std::move(reply->owner));
-    batch.owner_indexes.push_back(found->second);
+    batch.owner_indexes.push_back(index_of(std::move(reply->owner)));
+    if (reply->previous_owner) {
+      batch.previous_owner_places.resize(query.keys.size());
+      batch.previous_owner_places[i] = 1 + index_of(*std::move(reply->previous_owner));
+    }
     const bool is_known = reply->ring_version == 1 || reply->ring_version == 2;
     batch.ring_versions.push_back(static_cast<std::uint8_t>(is_known ? reply->ring_version : 0));
     batch.table = reply->table;

@@ -97,7 +97,7 @@ GrpcClient::GrpcClient(const ClientOptions& options, const Keepalive& keepalive)
   for (const std::string& address : options.routers) {
     const std::size_t index = routers_.size();
     const std::shared_ptr<grpc::Channel> channel = Connect(address, keepalive);
-    routers_.push_back({address, v1::RoutingService::NewStub(channel), nullptr});
+    routers_.push_back({address, channel, nullptr});
     routers_.back().watch = std::make_unique<HealthWatch>(
         channel, *timers_, [this, index](RouterState state, const std::string& reason) {
           OnState(index, state, reason);
@@ -179,7 +179,7 @@ void GrpcClient::Send(CallPtr call) {
   // The call may be over, and the client gone, before this returns. What holds a context holds the
   // channel, so there is no holder of it here, where the thread may be one of gRPC's.
   OutgoingCall& sent = *call;
-  sent.Send(*router->stub, *sent.context, [this, call = std::move(call)](grpc::Status status) {
+  sent.Send(router->channel, *sent.context, [this, call = std::move(call)](grpc::Status status) {
     OnAttemptDone(call, ToStatus(status));
   });
 }

@@ -48,7 +48,7 @@ class GrpcClient final : public Client {
 
   struct Router {
     std::string address;
-    std::unique_ptr<v1::RoutingService::Stub> stub;
+    std::shared_ptr<grpc::Channel> channel;
     std::unique_ptr<HealthWatch> watch;
   };
 

@@ -5,7 +5,11 @@
 #ifndef RINGSHIFT_CLIENT_OUTGOING_CALL_H_
 #define RINGSHIFT_CLIENT_OUTGOING_CALL_H_
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
 #include <chrono>
@@ -16,10 +20,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/client_proto.h"
 #include "client/timer_queue.h"
 #include "ringshift/client.h"
-#include "ringshift/v1/routing.grpc.pb.h"
+#include "ringshift/v1/routing.pb.h"
 
 namespace ringshift {
 
@@ -30,8 +35,8 @@ class OutgoingCall {
   OutgoingCall(Clock::time_point now, Clock::time_point end) : start(now), deadline(end) {}
   virtual ~OutgoingCall() = default;
 
-  // Sends it. The call and `attempt` outlive the attempt; the stub may go once this returns.
-  virtual void Send(v1::RoutingService::Stub& stub, grpc::ClientContext& attempt,
+  // Sends it. The call and `attempt` outlive the attempt; the channel may go once this returns.
+  virtual void Send(const std::shared_ptr<grpc::Channel>& channel, grpc::ClientContext& attempt,
                     std::function<void(grpc::Status)> done) = 0;
   // INTERNAL if the answer to an attempt that was OK is bad.
   virtual absl::Status TakeAnswer() = 0;
@@ -57,21 +62,26 @@ class TypedCall final : public OutgoingCall {
   TypedCall(Clock::time_point now, Clock::time_point end, Query query, Callback done)
       : OutgoingCall(now, end), request_(ToProto(std::move(query))), done_(std::move(done)) {}
 
-  void Send(v1::RoutingService::Stub& stub, grpc::ClientContext& attempt,
+  void Send(const std::shared_ptr<grpc::Channel>& channel, grpc::ClientContext& attempt,
             std::function<void(grpc::Status)> done) override {
+    constexpr bool kIsRoute = std::is_same_v<Request, v1::RouteRequest>;
     response_.Clear();
-    if constexpr (std::is_same_v<Request, v1::RouteRequest>) {
-      stub.async()->Route(&attempt, &request_, &response_, std::move(done));
-    } else {
-      stub.async()->RouteBatch(&attempt, &request_, &response_, std::move(done));
-    }
+    // Bytes, since a stub gives an empty message for bytes that are none.
+    grpc::TemplatedGenericStub<Request, grpc::ByteBuffer>(channel).UnaryCall(
+        &attempt,
+        kIsRoute ? "/ringshift.v1.RoutingService/Route" : "/ringshift.v1.RoutingService/RouteBatch",
+        grpc::StubOptions(), &request_, &response_, std::move(done));
   }
 
   absl::Status TakeAnswer() override {
-    if constexpr (std::is_same_v<Request, v1::RouteRequest>) {
-      reply_ = FromProto(std::move(response_));
+    Response response;
+    if (!grpc::SerializationTraits<Response>::Deserialize(&response_, &response).ok()) {
+      reply_ = absl::InternalError(
+          absl::StrCat("the bytes of the answer are no ", Response::descriptor()->full_name()));
+    } else if constexpr (std::is_same_v<Request, v1::RouteRequest>) {
+      reply_ = FromProto(std::move(response));
     } else {
-      reply_ = FromProto(std::move(response_), request_.keys_size());
+      reply_ = FromProto(std::move(response), request_.keys_size());
     }
     return reply_.status();
   }
@@ -89,7 +99,7 @@ class TypedCall final : public OutgoingCall {
 
  private:
   const Request request_;
-  Response response_;
+  grpc::ByteBuffer response_;
   absl::StatusOr<Reply> reply_;
   Callback done_;
 };

@@ -50,6 +50,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,18 +108,30 @@ struct RouteReply {
   int ring_version = 0;
   TableIdentity table = {};
   bool is_short = false;  // the pool has fewer nodes than were asked for
+  // Where the object may still be warm: who owned the key before the last change that moved it. Ask
+  // it from its cache alone, once, before the origin. None where that is a node above, or not
+  // known.
+  std::optional<RoutedNode> previous_owner = {};
 };
 
 // All of it from one table.
 struct BatchReply {
-  std::vector<RoutedNode> nodes = {};             // each that owns a key, once
+  // Each that owns a key or is its previous owner, once.
+  std::vector<RoutedNode> nodes = {};
   std::vector<std::uint32_t> owner_indexes = {};  // for each key, in nodes
   std::vector<std::uint8_t> ring_versions = {};   // for each key, as in RouteReply
   TableIdentity table = {};
+  // For each key, 1 + the place of its previous owner in nodes, or 0; empty where no key has one.
+  std::vector<std::uint32_t> previous_owner_places = {};
 
   std::size_t size() const { return owner_indexes.size(); }
   // REQUIRES: key < size(), the place of the key in the query
   const RoutedNode& owner(std::size_t key) const { return nodes[owner_indexes[key]]; }
+  // As in RouteReply; null where the key has none. REQUIRES: key < size()
+  const RoutedNode* previous_owner(std::size_t key) const {
+    const std::uint32_t place = previous_owner_places.empty() ? 0 : previous_owner_places[key];
+    return place == 0 ? nullptr : &nodes[place - 1];
+  }
 };
 
 class Client {

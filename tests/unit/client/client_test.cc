@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "client/client_proto.h"
@@ -64,7 +65,23 @@ TEST(ClientProtoTest, AnAnswerWithoutAnOwnerIsAnError) {
 v1::RouteResponse OneOwner(int ring_version) {
   v1::RouteResponse response;
   response.mutable_owner()->set_name("a");
+  response.mutable_owner()->set_address("a.example:443");
   response.set_ring_version(static_cast<v1::RingVersion>(ring_version));
+  return response;
+}
+
+// The answer to two keys.
+v1::RouteBatchResponse Batch() {
+  v1::RouteBatchResponse response;
+  response.add_nodes()->set_name("a");
+  response.mutable_nodes(0)->set_address("a.example:443");
+  response.add_nodes()->set_name("b");
+  response.mutable_nodes(1)->set_address("b.example:443");
+  response.add_node_indexes(1);
+  response.add_node_indexes(0);
+  response.add_ring_versions(v1::RING_VERSION_V2);
+  response.add_ring_versions(v1::RING_VERSION_V1);
+  response.mutable_table()->set_checksum(7);
   return response;
 }
 
@@ -78,26 +95,70 @@ TEST(ClientProtoTest, ARingThatIsNewerThanTheClientIsVersionZeroAndItsOwnerIsGoo
   }
 }
 
+TEST(ClientProtoTest, ANodeWithoutAnAddressIsAnError) {
+  const auto refusal = [](std::string what) {
+    return StatusIs(absl::StatusCode::kInternal, HasSubstr(what + ", which has no address"));
+  };
+  v1::RouteResponse owner = OneOwner(1);
+  owner.mutable_owner()->clear_address();
+  EXPECT_THAT(FromProto(owner), refusal("owner \"a\""));
+  v1::RouteResponse replica = OneOwner(1);
+  replica.add_replicas()->set_name("r");
+  EXPECT_THAT(FromProto(replica), refusal("replica \"r\""));
+  v1::RouteResponse previous = OneOwner(1);
+  previous.mutable_previous_owner()->set_name("p");
+  EXPECT_THAT(FromProto(previous), refusal("previous owner \"p\""));
+  v1::RouteBatchResponse batch = Batch();
+  batch.mutable_nodes(1)->clear_address();
+  EXPECT_THAT(FromProto(batch, 2), refusal("node \"b\""));
+}
+
+TEST(ClientProtoTest, ThePreviousOwnerIsThatOfTheAnswer) {
+  v1::RouteResponse response = OneOwner(1);
+  ASSERT_OK_AND_ASSIGN(const RouteReply without, FromProto(response));
+  EXPECT_FALSE(without.previous_owner.has_value());
+  response.mutable_previous_owner()->set_name("p");
+  response.mutable_previous_owner()->set_address("p.example:443");
+  ASSERT_OK_AND_ASSIGN(const RouteReply with, FromProto(response));
+  ASSERT_TRUE(with.previous_owner);
+  EXPECT_EQ(with.previous_owner->name, "p");
+  EXPECT_EQ(with.previous_owner->address, "p.example:443");
+}
+
+TEST(ClientProtoTest, ABatchKnowsThePreviousOwnersOfTheKeysThatHaveOne) {
+  v1::RouteBatchResponse response = Batch();
+  ASSERT_OK_AND_ASSIGN(const BatchReply without, FromProto(response, 2));
+  EXPECT_EQ(without.previous_owner(0), nullptr);
+  response.add_previous_owner_places(0);
+  response.add_previous_owner_places(2);
+  ASSERT_OK_AND_ASSIGN(const BatchReply with, FromProto(response, 2));
+  EXPECT_EQ(with.previous_owner(0), nullptr);
+  ASSERT_NE(with.previous_owner(1), nullptr);
+  EXPECT_EQ(with.previous_owner(1)->name, "b");
+}
+
+TEST(ClientProtoTest, PlacesOfPreviousOwnersThatCannotBeAreAnError) {
+  v1::RouteBatchResponse response = Batch();
+  response.add_previous_owner_places(0);
+  EXPECT_THAT(FromProto(response, 2), StatusIs(absl::StatusCode::kInternal,
+                                               HasSubstr("1 places of previous owners for 2")));
+  for (const int place : {-1, 3}) {
+    response = Batch();
+    response.add_previous_owner_places(0);
+    response.add_previous_owner_places(place);
+    EXPECT_THAT(
+        FromProto(response, 2),
+        StatusIs(absl::StatusCode::kInternal, HasSubstr("key 1 has the previous owner at place " +
+                                                        std::to_string(place) + " of 2")));
+  }
+}
+
 TEST(ClientProtoTest, AnAnswerWithoutARingVersionIsAnError) {
   for (const int bad : {0, -1}) {
     EXPECT_THAT(
         FromProto(OneOwner(bad)),
         StatusIs(absl::StatusCode::kInternal, HasSubstr("ring version " + std::to_string(bad))));
   }
-}
-
-// The answer to two keys.
-v1::RouteBatchResponse Batch() {
-  v1::RouteBatchResponse response;
-  response.add_nodes()->set_name("a");
-  response.add_nodes()->set_name("b");
-  response.mutable_nodes(1)->set_address("b.example:443");
-  response.add_node_indexes(1);
-  response.add_node_indexes(0);
-  response.add_ring_versions(v1::RING_VERSION_V2);
-  response.add_ring_versions(v1::RING_VERSION_V1);
-  response.mutable_table()->set_checksum(7);
-  return response;
 }
 
 TEST(ClientProtoTest, ABatchKnowsTheOwnerOfEachKey) {

@@ -57,6 +57,24 @@ TEST(FakeClientTest, AnswersABatchAsItsKeysOneByOne) {
   EXPECT_EQ(reply.table.checksum, 9U);
 }
 
+TEST(FakeClientTest, ABatchHasThePreviousOwnersThatItsKeysHaveOneByOne) {
+  FakeClient client;
+  client.SetAnswer([](const RouteQuery& query) -> absl::StatusOr<RouteReply> {
+    RouteReply reply;
+    reply.owner = {"new", "new.example:443"};
+    if (query.key == "moved") reply.previous_owner = RoutedNode{"old", "old.example:443"};
+    return reply;
+  });
+  ASSERT_OK_AND_ASSIGN(const BatchReply reply, client.RouteBatch({"ams", {"a", "moved", "b"}}));
+  EXPECT_THAT(reply.nodes, SizeIs(2));
+  EXPECT_EQ(reply.previous_owner(0), nullptr);
+  ASSERT_NE(reply.previous_owner(1), nullptr);
+  EXPECT_EQ(reply.previous_owner(1)->address, "old.example:443");
+  EXPECT_EQ(reply.previous_owner(2), nullptr);
+  ASSERT_OK_AND_ASSIGN(const BatchReply none, client.RouteBatch({"ams", {"a", "b"}}));
+  EXPECT_TRUE(none.previous_owner_places.empty());
+}
+
 TEST(FakeClientTest, ARingVersionThatNoClientGivesIsZeroInABatch) {
   FakeClient client;
   client.SetAnswer([](const RouteQuery& query) -> absl::StatusOr<RouteReply> {
