@@ -25,33 +25,33 @@ namespace ringshift {
 // has stopped and the call has ended. `respond` may.
 template <typename Work, typename Respond>
 grpc::Status QueueCall(WorkQueue& queue, grpc::ServerContext* context, Work work, Respond respond) {
-  struct Outcome {
-    explicit Outcome(Respond r) : respond(std::move(r)) {}
+  struct Ending {
+    explicit Ending(Respond r) : respond(std::move(r)) {}
     Respond respond;
     absl::Status status;
     absl::Notification is_there;
   };
   // The queue may hold it for longer than the call is there.
-  const auto outcome = std::make_shared<Outcome>(std::move(respond));
+  const auto ending = std::make_shared<Ending>(std::move(respond));
   queue.Add({[context] {
                return !context->IsCancelled() &&
                       std::chrono::system_clock::now() < context->deadline();
              },
-             [outcome, work = std::move(work)]() mutable -> WorkQueue::Deliver {
+             [ending, work = std::move(work)]() mutable -> WorkQueue::Deliver {
                using Result = std::invoke_result_t<Work&>;
                auto result = std::make_shared<const Result>(work());
-               return [outcome, result = std::move(result)] {
-                 outcome->status = result->status();
-                 if (result->ok()) outcome->respond(**result);
-                 outcome->is_there.Notify();
+               return [ending, result = std::move(result)] {
+                 ending->status = result->status();
+                 if (result->ok()) ending->respond(**result);
+                 ending->is_there.Notify();
                };
              },
-             [outcome](const absl::Status& refusal) {
-               outcome->status = refusal;
-               outcome->is_there.Notify();
+             [ending](const absl::Status& refusal) {
+               ending->status = refusal;
+               ending->is_there.Notify();
              }});
-  outcome->is_there.WaitForNotification();
-  return ToGrpcStatus(outcome->status);
+  ending->is_there.WaitForNotification();
+  return ToGrpcStatus(ending->status);
 }
 
 }  // namespace ringshift

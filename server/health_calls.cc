@@ -76,7 +76,7 @@ class HealthCalls::Call final : private Completion {
 
   void OnEvent(bool ok) override {
     if (state_ == State::kExpected && !ok) return Destroy();
-    if (!health_.IsOpen()) {
+    if (!health_.bell_.is_open()) {
       state_ = State::kEnded;
       return EndIfOver();
     }
@@ -172,49 +172,31 @@ HealthCalls::HealthCalls(std::set<std::string> services) : services_(std::move(s
 
 void HealthCalls::Start(grpc::ServerCompletionQueue& queue) {
   queue_ = &queue;
-  {
-    const absl::MutexLock lock(&mutex_);
-    is_open_ = true;
-  }
+  bell_.Open(queue);
   for (int i = 0; i < kExpectedCalls; ++i) Expect();
 }
 
 void HealthCalls::SetServing(bool serving) {
-  const absl::MutexLock lock(&mutex_);
-  is_serving_ = serving;
-  UpdateWatches();
+  {
+    const absl::MutexLock lock(&mutex_);
+    is_serving_ = serving;
+  }
+  bell_.Ring();
 }
 
 void HealthCalls::EndWatches() {
-  const absl::MutexLock lock(&mutex_);
-  watches_end_ = true;
-  UpdateWatches();
+  {
+    const absl::MutexLock lock(&mutex_);
+    watches_end_ = true;
+  }
+  bell_.Ring();
 }
 
 void HealthCalls::UpdateWatches() {
-  if (!is_open_ || is_alarm_pending_) return;
-  is_alarm_pending_ = true;
-  alarm_.Set(queue_, ::gpr_inf_past(GPR_CLOCK_MONOTONIC), static_cast<Completion*>(this));
-}
-
-void HealthCalls::OnEvent(bool /*ok*/) {
-  {
-    const absl::MutexLock lock(&mutex_);
-    is_alarm_pending_ = false;
-  }
-  if (!IsOpen()) return;
   for (Call* watch : watches_) watch->Update();
 }
 
-void HealthCalls::Stop() {
-  const absl::MutexLock lock(&mutex_);
-  is_open_ = false;
-}
-
-bool HealthCalls::IsOpen() const {
-  const absl::MutexLock lock(&mutex_);
-  return is_open_;
-}
+void HealthCalls::Stop() { bell_.Close(); }
 
 bool HealthCalls::WatchesEnd() const {
   const absl::MutexLock lock(&mutex_);

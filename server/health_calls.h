@@ -9,7 +9,6 @@
 #ifndef RINGSHIFT_SERVER_HEALTH_CALLS_H_
 #define RINGSHIFT_SERVER_HEALTH_CALLS_H_
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/async_generic_service.h>
 
@@ -19,10 +18,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/completion.h"
+#include "server/queue_bell.h"
+#include "server/queue_calls.h"
 
 namespace ringshift {
 
-class HealthCalls final : private Completion {
+class HealthCalls final : public QueueCalls {
  public:
   // Knows these services, and "", which is the server as a whole. They are NOT_SERVING.
   explicit HealthCalls(std::set<std::string> services);
@@ -30,8 +31,7 @@ class HealthCalls final : private Completion {
   // To be registered with the server, which is gone before this object.
   grpc::AsyncGenericService& service() { return service_; }
 
-  // Begins to take calls. All events of `queue` are Completions.
-  void Start(grpc::ServerCompletionQueue& queue);
+  void Start(grpc::ServerCompletionQueue& queue) override;
 
   // Of all known services. Every Watch hears of it.
   void SetServing(bool serving);
@@ -41,19 +41,14 @@ class HealthCalls final : private Completion {
   // themselves. Calls of Check go on.
   void EndWatches();
 
-  // Nothing is begun in the queue any more; what was begun ends with an event. REQUIRES: the server
-  // was shut down.
-  void Stop();
+  void Stop() override;
 
  private:
   class Call;
 
   enum class Status { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };  // as on the wire
 
-  void OnEvent(bool ok) override;  // what UpdateWatches asked for
-  void UpdateWatches() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  bool IsOpen() const;
+  void UpdateWatches();
   bool WatchesEnd() const;
   void Expect();
   Status Of(const std::string& service) const;
@@ -62,13 +57,11 @@ class HealthCalls final : private Completion {
   grpc::AsyncGenericService service_;
   grpc::ServerCompletionQueue* queue_ = nullptr;  // set by Start
   std::set<Call*> watches_;
-  grpc::Alarm alarm_;
+  QueueBell bell_{[this] { UpdateWatches(); }};
 
   mutable absl::Mutex mutex_;
   bool is_serving_ ABSL_GUARDED_BY(mutex_) = false;
-  bool is_open_ ABSL_GUARDED_BY(mutex_) = false;  // between Start and Stop
   bool watches_end_ ABSL_GUARDED_BY(mutex_) = false;
-  bool is_alarm_pending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ringshift

@@ -4,8 +4,10 @@
 #include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -107,10 +109,39 @@ class ReloadSignal {
   }
 }
 
+// Each connection is an open file, and the usual limit, of programs that use select, is 1,024.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Of the process: threads use it until that is gone.
+Lifecycle& ProcessLifecycle() {
+  static Lifecycle& lifecycle = *new Lifecycle;
+  return lifecycle;
+}
+
+std::atomic<bool> has_lost_a_port{false};
+
+// gRPC 1.51 never accepts a connection again on a port on which that has failed once, as it does
+// where there are too many open files.
+void StopWithoutPort(std::string_view error) {
+  if (has_lost_a_port.exchange(true)) return;
+  LogError("a port accepts no connection any more; the router stops, and has to be started again",
+           {{"error", std::string(error)}});
+  if (!ProcessLifecycle().StartDraining() && ProcessLifecycle().phase() == Phase::kStarting) {
+    std::_Exit(1);
+  }
+}
+
 // A caller can have gRPC log an error for each of its calls.
 void LogForGrpc(gpr_log_func_args* args) {
   static LogThrottle& throttle = *new LogThrottle;
   if (args->severity != GPR_LOG_SEVERITY_ERROR) return;
+  const std::string_view message = args->message;
+  if (message.starts_with("Failed accept4:")) return StopWithoutPort(message);
   const std::optional<std::uint64_t> left_out = throttle.Admit(std::chrono::steady_clock::now());
   if (!left_out) return;
   LogWarn("grpc", {{"error", args->message}, {"left_out_before", std::to_string(*left_out)}});
@@ -121,8 +152,8 @@ void LogForGrpc(gpr_log_func_args* args) {
 void SilenceProtobuf() { google::protobuf::SetLogHandler(nullptr); }
 
 int Run(const RouterOptions& options) {
-  // The signal thread uses them until the process is gone.
-  static Lifecycle& lifecycle = *new Lifecycle;
+  Lifecycle& lifecycle = ProcessLifecycle();
+  // The signal thread uses it until the process is gone.
   static ReloadSignal& reload = *new ReloadSignal;
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -131,11 +162,12 @@ int Run(const RouterOptions& options) {
   ::sigaddset(&signals, SIGHUP);
   // Before any other thread starts, so that none of them takes the signals.
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  RaiseFileLimit();
   ReturnLargePiecesWhenFreed();
   ::signal(SIGPIPE, SIG_IGN);
   // A write beyond a limit of file sizes fails, as on a disk that is full.
   ::signal(SIGXFSZ, SIG_IGN);
-  std::thread([signals] { HandleSignals(signals, lifecycle, reload); }).detach();
+  std::thread([signals, &lifecycle] { HandleSignals(signals, lifecycle, reload); }).detach();
   // Its lock-order bookkeeping costs gRPC some percent of a call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ::gpr_set_log_function(LogForGrpc);
@@ -153,7 +185,7 @@ int Run(const RouterOptions& options) {
     reload.End();
     LogError("cannot start", {{"error", std::string(status.message())}});
   }
-  const int exit_code = status.ok() ? 0 : 1;
+  const int exit_code = status.ok() && !has_lost_a_port ? 0 : 1;
   const bool all_ended =
       !router.ok() || (*router)->Stop(status.ok() ? kGrace : std::chrono::seconds(0));
   if (!all_ended) LogWarn("not waited for a change or a reload that is under way");

@@ -36,14 +36,15 @@ std::string Building(const DataCenterSpec& spec) {
 MemoryBudget::MemoryBudget(std::optional<std::uint64_t> build_memory, FileReader read)
     : build_memory_(build_memory), read_(std::move(read)) {}
 
-absl::Status MemoryBudget::CheckChange(const DataCenterSpec& spec, const DataCenter* served) const {
-  const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec, served);
+absl::Status MemoryBudget::CheckChange(const DataCenterSpec& spec, const DataCenter* served,
+                                       RetiredRing retired) const {
+  const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec, served, retired);
   if (!memory.ok()) return memory.status();
   return Check(Building(spec), memory->peak_bytes, build_memory_, read_);
 }
 
-absl::Status MemoryBudget::CheckRestart(const DataCenterSpec& spec) const {
-  const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec);
+absl::Status MemoryBudget::CheckRestart(const DataCenterSpec& spec, RetiredRing retired) const {
+  const absl::StatusOr<BuildMemory> memory = DataCenter::MeasureBuild(spec, nullptr, retired);
   if (!memory.ok()) return memory.status();
   return Check(Building(spec), memory->peak_bytes, std::nullopt, read_);
 }

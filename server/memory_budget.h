@@ -32,11 +32,14 @@ class MemoryBudget {
   explicit MemoryBudget(std::optional<std::uint64_t> build_memory = std::nullopt,
                         FileReader read = ReadWholeFile);
 
-  // Of a data center of the topology file; `served` is what it serves as now, or null.
-  absl::Status CheckChange(const DataCenterSpec& spec, const DataCenter* served) const;
+  // Of a data center of the topology file; `served` is what it serves as now, or null, and a ring
+  // that is `retired` is not built.
+  absl::Status CheckChange(const DataCenterSpec& spec, const DataCenter* served,
+                           RetiredRing retired = RetiredRing::kNone) const;
 
   // Of one that was served before this start: whether the system lets it be so again.
-  absl::Status CheckRestart(const DataCenterSpec& spec) const;
+  absl::Status CheckRestart(const DataCenterSpec& spec,
+                            RetiredRing retired = RetiredRing::kNone) const;
 
   // Of all data centers of the topology file, at a start with nothing else: each as a change, and
   // together.

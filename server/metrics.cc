@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,16 +81,56 @@ double Bits48(std::uint64_t checksum) {
 
 double Ratio(Share share) { return static_cast<double>(share.ppm()) / Share::kMaxPpm; }
 
+// The state of migrations beside their shares, one series a data center, or ring.
+class MigrationFamilies {
+ public:
+  void Add(const RoutingTable& table) {
+    const MetricLabels labels = {{"data_center", table.data_center().name()}};
+    const Migration& migration = table.migration();
+    AddGauge(revision_, labels, static_cast<double>(migration.revision));
+    AddGauge(frozen_, labels, migration.is_frozen ? 1 : 0);
+    AddGauge(override_, labels, table.state().share_override ? 1 : 0);
+    AddGauge(durable_, labels, table.state().is_durable ? 1 : 0);
+    for (const auto& [ring, version] : {std::pair(RetiredRing::kV1, RingVersion::kV1),
+                                        std::pair(RetiredRing::kV2, RingVersion::kV2)}) {
+      MetricLabels ring_labels = labels;
+      ring_labels.push_back({"ring_version", std::string(RingVersionName(version))});
+      AddGauge(retired_, ring_labels, migration.retired == ring ? 1 : 0);
+    }
+  }
+
+  void MoveTo(MetricFamilies& families) {
+    for (prometheus::MetricFamily* family :
+         {&revision_, &frozen_, &override_, &durable_, &retired_}) {
+      families.push_back(std::move(*family));
+    }
+  }
+
+ private:
+  prometheus::MetricFamily revision_ =
+      MakeGauge("ringshift_migration_revision",
+                "The store's revision of the last change of the data center's migration.");
+  prometheus::MetricFamily frozen_ =
+      MakeGauge("ringshift_migration_frozen",
+                "1 if the data center was rolled back, and its share is frozen; else 0.");
+  prometheus::MetricFamily override_ = MakeGauge(
+      "ringshift_migration_override",
+      "1 if this router answers with a share of its own, whatever the store has; else 0.");
+  prometheus::MetricFamily durable_ =
+      MakeGauge("ringshift_migration_durable",
+                "0 if a rollback is in force that the store has not taken; else 1.");
+  prometheus::MetricFamily retired_ =
+      MakeGauge("ringshift_migration_retired", "1 if the ring is retired; else 0.");
+};
+
 void CollectDataCenters(const std::vector<std::shared_ptr<const RoutingTable>>& tables,
                         MetricFamilies& families) {
   RingFamilies rings;
+  MigrationFamilies migrations;
   prometheus::MetricFamily ratio = MakeGauge(
       "ringshift_migration_v2_ratio",
       "The part of the requests that ring v2 shall answer (requested, as the store has it) "
       "and answers (effective), 0 to 1.");
-  prometheus::MetricFamily revision =
-      MakeGauge("ringshift_migration_revision",
-                "The store's revision of the data center's last change of share.");
   prometheus::MetricFamily nodes =
       MakeGauge("ringshift_topology_nodes", "Nodes of the data center.");
   prometheus::MetricFamily checksum = MakeGauge(
@@ -100,18 +141,34 @@ void CollectDataCenters(const std::vector<std::shared_ptr<const RoutingTable>>& 
     const DataCenter& data_center = table->data_center();
     const std::string& name = data_center.name();
     if (data_center.v1() != nullptr) rings.Add(data_center, *data_center.v1());
-    rings.Add(data_center, data_center.v2());
+    if (data_center.v2() != nullptr) rings.Add(data_center, *data_center.v2());
     AddGauge(ratio, {{"data_center", name}, {"kind", "requested"}},
              Ratio(table->migration().share));
     AddGauge(ratio, {{"data_center", name}, {"kind", "effective"}}, Ratio(table->share()));
-    AddGauge(revision, {{"data_center", name}}, static_cast<double>(table->migration().revision));
+    migrations.Add(*table);
     AddGauge(nodes, {{"data_center", name}}, static_cast<double>(data_center.node_set().size()));
     AddGauge(checksum, {{"data_center", name}}, Bits48(table->checksum()));
   }
   rings.MoveTo(families);
-  for (prometheus::MetricFamily* family : {&ratio, &revision, &nodes, &checksum}) {
+  migrations.MoveTo(families);
+  for (prometheus::MetricFamily* family : {&ratio, &nodes, &checksum}) {
     families.push_back(std::move(*family));
   }
+}
+
+void CollectRates(const RateWindow& rates,
+                  const std::vector<std::shared_ptr<const RoutingTable>>& tables,
+                  MetricFamilies& families) {
+  prometheus::MetricFamily share = MakeGauge(
+      "ringshift_migration_measured_share",
+      "The part of the keys, 0 to 1, that ring v2 answered within the last 60 seconds; not there "
+      "where there was none.");
+  for (const std::shared_ptr<const RoutingTable>& table : tables) {
+    const std::string& name = table->data_center().name();
+    const std::optional<double> measured = rates.Of(name).v2_ratio;
+    if (measured) AddGauge(share, {{"data_center", name}}, *measured);
+  }
+  families.push_back(std::move(share));
 }
 
 void CollectTopology(const TopologyController& topology,
@@ -196,10 +253,18 @@ void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies&
 MetricFamilies RouterMetrics::Collect() const {
   MetricFamilies families;
   routes_.Collect(families);
+  outcomes_.Collect(families);
   const std::vector<std::shared_ptr<const RoutingTable>> tables = directory_.Tables();
   CollectDataCenters(tables, families);
+  CollectRates(rates_, tables, families);
   CollectTopology(topology_, tables, families);
   CollectStore(store_, migrations_.OrphanCount(), families);
+  prometheus::MetricFamily watches =
+      MakeGauge("ringshift_watches", "Clients that watch, by the method.");
+  AddGauge(watches, {{"method", "WatchRouting"}}, static_cast<double>(routing_watches_.count()));
+  AddGauge(watches, {{"method", "WatchMigrations"}},
+           static_cast<double>(migration_watches_.count()));
+  families.push_back(std::move(watches));
   const double startup_seconds = startup_seconds_.load(std::memory_order_relaxed);
   if (startup_seconds >= 0) {
     AddGauge(families.emplace_back(MakeGauge("ringshift_startup_duration_seconds",

@@ -20,8 +20,37 @@ v1::MigrationChangeKind ToProto(ChangeKind kind) {
       return v1::MIGRATION_CHANGE_KIND_FORGOTTEN;
     case ChangeKind::kTopology:
       return v1::MIGRATION_CHANGE_KIND_TOPOLOGY;
+    case ChangeKind::kRolledBack:
+      return v1::MIGRATION_CHANGE_KIND_ROLLED_BACK;
+    case ChangeKind::kUnfrozen:
+      return v1::MIGRATION_CHANGE_KIND_UNFROZEN;
+    case ChangeKind::kRetired:
+      return v1::MIGRATION_CHANGE_KIND_RETIRED;
+    case ChangeKind::kRestored:
+      return v1::MIGRATION_CHANGE_KIND_RESTORED;
+    case ChangeKind::kDefaultShare:
+      return v1::MIGRATION_CHANGE_KIND_DEFAULT_SHARE;
   }
   return v1::MIGRATION_CHANGE_KIND_UNSPECIFIED;
+}
+
+v1::RingVersion ToProto(RetiredRing ring) {
+  switch (ring) {
+    case RetiredRing::kNone:
+      return v1::RING_VERSION_UNSPECIFIED;
+    case RetiredRing::kV1:
+      return v1::RING_VERSION_V1;
+    case RetiredRing::kV2:
+      return v1::RING_VERSION_V2;
+  }
+  return v1::RING_VERSION_UNSPECIFIED;
+}
+
+void ToProto(const ShareOverride& share_override, v1::ShareOverride& proto) {
+  proto.set_v2_ppm(share_override.share.ppm());
+  proto.set_reason(share_override.reason);
+  proto.set_actor(share_override.actor);
+  ringshift::ToProto(share_override.time, *proto.mutable_time());
 }
 
 }  // namespace
@@ -43,15 +72,23 @@ void ToProto(const MigrationController::View& view, v1::Migration& proto) {
   proto.set_actor(migration.actor);
   proto.set_reason(migration.reason);
   proto.set_is_orphaned(view.is_orphan);
+  proto.set_is_frozen(migration.is_frozen);
+  proto.set_retired_ring(ToProto(migration.retired));
+  ToProto(migration.share_time, *proto.mutable_share_time());
+  proto.set_is_not_durable(!view.is_durable);
+  proto.set_balance_warning(view.balance_warning);
   if (view.table == nullptr) {
     if (!view.is_orphan) proto.set_effective_reason("--data-centers leaves the data center out");
     return;
   }
   const RoutingTable& table = *view.table;
   proto.set_tier(table.data_center().tier());
-  proto.set_has_v1(table.data_center().v1() != nullptr);
+  proto.set_has_v1(table.data_center().spec().v1.has_value());
   proto.set_effective_v2_ppm(table.share().ppm());
   proto.set_effective_reason(std::string(table.share_reason()));
+  if (table.state().share_override) {
+    ToProto(*table.state().share_override, *proto.mutable_share_override());
+  }
 }
 
 void ToProto(const MigrationChange& change, v1::MigrationChange& proto) {
@@ -64,6 +101,11 @@ void ToProto(const MigrationChange& change, v1::MigrationChange& proto) {
   if (change.from) proto.set_from_v2_ppm(change.from->ppm());
   if (change.to) proto.set_to_v2_ppm(change.to->ppm());
   proto.set_detail(change.detail);
+}
+
+void ToProto(const DefaultShare& share, v1::DefaultShare& proto) {
+  proto.set_v2_ppm(share.share.ppm());
+  proto.set_revision(share.revision);
 }
 
 absl::Status CheckDataCenterIsNamed(const std::string& data_center) {

@@ -24,8 +24,10 @@ inline constexpr std::size_t kMaxReasonBytes = 1024;
 inline constexpr std::size_t kMaxRequestedByBytes = 256;
 
 void ToProto(WallTime time, google::protobuf::Timestamp& proto);
+// All but what is measured: rates, outcomes, and the share that they have.
 void ToProto(const MigrationController::View& view, v1::Migration& proto);
 void ToProto(const MigrationChange& change, v1::MigrationChange& proto);
+void ToProto(const DefaultShare& share, v1::DefaultShare& proto);
 
 // Each is OK, or INVALID_ARGUMENT with the field, the value and the limit.
 absl::Status CheckDataCenterIsNamed(const std::string& data_center);

@@ -1,32 +1,36 @@
-// ringshift.v1.MigrationService, as its proto describes it.
+// ringshift.v1.MigrationService, as its proto describes it; WatchMigrations for a completion queue.
 //
 // Thread safety: thread-safe. What needs the store is done by a WorkQueue, and its handler waits
-// for it.
+// for it; a rollback waits for less than a second, and an override not at all.
 #ifndef RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 #define RINGSHIFT_SERVER_MIGRATION_SERVICE_H_
 
-#include <string>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "migration/store.h"
 #include "ringshift/v1/migration.grpc.pb.h"
+#include "server/forecaster.h"
 #include "server/lifecycle.h"
 #include "server/migration_controller.h"
+#include "server/rate_window.h"
 #include "server/work_queue.h"
 
 namespace ringshift {
 
-class MigrationService final : public v1::MigrationService::Service {
+class MigrationService final
+    : public v1::MigrationService::WithRawMethod_WatchMigrations<v1::MigrationService::Service> {
  public:
-  // All outlive this object. The history is read from `store` on the queue `reads`; changes are
-  // made by `migrations` on the queue `changes`. The queues must have stopped before the server
-  // that has this service is gone: its Shutdown waits for calls that are still in them.
+  // All outlive this object. History and default share are read from `store`, and forecasts made,
+  // on the queue `reads`; changes are made by `migrations` on the queue `changes`. The queues must
+  // have stopped before the server that has this service is gone: its Shutdown waits for calls that
+  // are still in them.
   MigrationService(const Lifecycle& lifecycle, MigrationController& migrations,
-                   MigrationStore& store, WorkQueue& changes, WorkQueue& reads)
+                   MigrationStore& store, const RateWindow& rates, Forecaster& forecaster,
+                   WorkQueue& changes, WorkQueue& reads)
       : lifecycle_(lifecycle),
         migrations_(migrations),
         store_(store),
+        rates_(rates),
+        forecaster_(forecaster),
         changes_(changes),
         reads_(reads) {}
 
@@ -37,6 +41,29 @@ class MigrationService final : public v1::MigrationService::Service {
                               v1::ListMigrationsResponse* response) override;
   grpc::Status SetMigration(grpc::ServerContext* context, const v1::SetMigrationRequest* request,
                             v1::SetMigrationResponse* response) override;
+  grpc::Status ForecastMigration(grpc::ServerContext* context,
+                                 const v1::ForecastMigrationRequest* request,
+                                 v1::ForecastMigrationResponse* response) override;
+  grpc::Status RollbackMigration(grpc::ServerContext* context,
+                                 const v1::RollbackMigrationRequest* request,
+                                 v1::RollbackMigrationResponse* response) override;
+  grpc::Status UnfreezeMigration(grpc::ServerContext* context,
+                                 const v1::UnfreezeMigrationRequest* request,
+                                 v1::UnfreezeMigrationResponse* response) override;
+  grpc::Status OverrideShare(grpc::ServerContext* context, const v1::OverrideShareRequest* request,
+                             v1::OverrideShareResponse* response) override;
+  grpc::Status ClearOverride(grpc::ServerContext* context, const v1::ClearOverrideRequest* request,
+                             v1::ClearOverrideResponse* response) override;
+  grpc::Status RetireRing(grpc::ServerContext* context, const v1::RetireRingRequest* request,
+                          v1::RetireRingResponse* response) override;
+  grpc::Status RestoreRing(grpc::ServerContext* context, const v1::RestoreRingRequest* request,
+                           v1::RestoreRingResponse* response) override;
+  grpc::Status GetDefaultShare(grpc::ServerContext* context,
+                               const v1::GetDefaultShareRequest* request,
+                               v1::GetDefaultShareResponse* response) override;
+  grpc::Status SetDefaultShare(grpc::ServerContext* context,
+                               const v1::SetDefaultShareRequest* request,
+                               v1::SetDefaultShareResponse* response) override;
   grpc::Status ListMigrationChanges(grpc::ServerContext* context,
                                     const v1::ListMigrationChangesRequest* request,
                                     v1::ListMigrationChangesResponse* response) override;
@@ -52,18 +79,20 @@ class MigrationService final : public v1::MigrationService::Service {
                    v1::GetMigrationResponse& response) const;
   absl::Status List(const v1::ListMigrationsRequest& request,
                     v1::ListMigrationsResponse& response) const;
-  // What the requests ask for. `peer` is where the call came from.
-  absl::StatusOr<ShareChange> Parse(const v1::SetMigrationRequest& request,
-                                    const std::string& peer) const;
-  absl::StatusOr<HistoryQuery> Parse(const v1::ListMigrationChangesRequest& request) const;
-  absl::StatusOr<ForgetRequest> Parse(const v1::ForgetMigrationRequest& request,
-                                      const std::string& peer) const;
-  absl::StatusOr<RenameRequest> Parse(const v1::RenameMigrationRequest& request,
-                                      const std::string& peer) const;
+  absl::Status Rollback(const v1::RollbackMigrationRequest& request, const std::string& peer,
+                        v1::RollbackMigrationResponse& response);
+  absl::Status Override(const v1::OverrideShareRequest& request, const std::string& peer,
+                        v1::OverrideShareResponse& response);
+  absl::Status Clear(const v1::ClearOverrideRequest& request, const std::string& peer,
+                     v1::ClearOverrideResponse& response);
+  // OK once the store has every rollback; otherwise why not, after less than a second.
+  absl::Status WaitUntilSaved();
 
   const Lifecycle& lifecycle_;
   MigrationController& migrations_;
   MigrationStore& store_;
+  const RateWindow& rates_;
+  Forecaster& forecaster_;
   WorkQueue& changes_;
   WorkQueue& reads_;
 };

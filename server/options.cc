@@ -40,7 +40,7 @@ Signals
 
 Exit codes
   0             stopped by SIGTERM or SIGINT
-  1             could not start
+  1             could not start; or a port accepts connections no more (too many open files)
   2             unusable settings
   128 + signal  ended at once, without waiting for calls, by a second SIGTERM or SIGINT
 
@@ -92,6 +92,33 @@ absl::Status ParseBuildMemory(const std::string& text, std::optional<std::uint64
   absl::StatusOr<std::uint64_t> parsed = ParseByteSize(text);
   if (!parsed.ok()) return parsed.status();
   bytes = *parsed;
+  return absl::OkStatus();
+}
+
+absl::Status ParseWarmWindow(const std::string& text, std::chrono::seconds& window) {
+  constexpr std::chrono::seconds kLeast = std::chrono::minutes(1);
+  constexpr std::chrono::seconds kMost = std::chrono::days(30);
+  constexpr std::pair<char, std::int64_t> kUnits[] = {
+      {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+  const char* const end = text.data() + text.size();
+  std::int64_t count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  for (const auto& [unit, seconds] : kUnits) {
+    if (error != std::errc() || end - rest != 1 || *rest != unit) continue;
+    if (count < 0 || count > kMost.count() / seconds) break;
+    const std::chrono::seconds parsed(count * seconds);
+    if (parsed < kLeast) break;
+    window = parsed;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::string_view(
+      "\"" + text + "\" is not a time of 1m to 30d: a whole number with s, m, h or d behind it"));
+}
+
+absl::Status ParseReporters(const std::string& text, OutcomeReporters& reporters) {
+  absl::StatusOr<OutcomeReporters> parsed = OutcomeReporters::Parse(text);
+  if (!parsed.ok()) return parsed.status();
+  reporters = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -230,6 +257,11 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
                  "more of its nodes, waits until it is accepted",
                  "10", [&](const std::string& text) { return ParseLimits(text, options.limits); });
   flags.AddValue(
+      "warm-window", "TIME",
+      "how long a cache keeps objects that it is not asked for: so long after a change "
+      "the answers name the node that owned a key before it; for example 12h",
+      "24h", [&](const std::string& text) { return ParseWarmWindow(text, options.warm_window); });
+  flags.AddValue(
       "build-memory", "BYTES",
       "the most that the new rings of a data center may take while they are built, beside all "
       "that serves; one that needs more is not changed; for example 8GiB (default: what the "
@@ -255,6 +287,12 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
   flags.AddValue("data-centers", "NAME,...",
                  "serve only these data centers of the topology (default: all)", "",
                  [&](const std::string& text) { return ParseNames(text, options.data_centers); });
+  flags.AddValue(
+      "outcome-reporters", "WHO",
+      "who may report outcomes (ReportOutcomes): none, loopback, any, or IP addresses and "
+      "prefixes such as 10.0.0.0/8,2001:db8::/32",
+      "none",
+      [&](const std::string& text) { return ParseReporters(text, options.outcome_reporters); });
   flags.AddSwitch("no-reflection", "do not describe the API to gRPC clients that ask",
                   no_reflection);
   flags.AddValue(kConfig, "FILE", "a file with more settings", "",

@@ -4,6 +4,7 @@
 #ifndef RINGSHIFT_SERVER_OPTIONS_H_
 #define RINGSHIFT_SERVER_OPTIONS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "routing/topology_change.h"
 #include "server/call_limit.h"
 #include "server/listen_address.h"
+#include "server/outcome_reporters.h"
 
 namespace ringshift {
 
@@ -23,6 +25,7 @@ struct RouterOptions {
   std::string sqlite_path;
   bool store_must_exist = false;
   ReloadLimits limits;
+  std::chrono::seconds warm_window = std::chrono::hours(24);  // a minute to 30 days
   std::optional<std::uint64_t> build_memory;  // bytes; none: what the system lets the router have
   std::size_t max_concurrent_calls = kDefaultMaxConcurrentCalls;  // at least 1
   ListenAddress public_address{"0.0.0.0", 7400};
@@ -30,6 +33,7 @@ struct RouterOptions {
   ListenAddress http_address{"0.0.0.0", 9464};
   std::vector<std::string> data_centers;  // those to serve; empty means all of the topology
   bool reflection = true;                 // on the gRPC ports
+  OutcomeReporters outcome_reporters;
 };
 
 // The program has nothing to do but say something: on stdout if the exit code is 0, else on stderr.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/time.h"
-
 namespace ringshift {
 
 PeriodicTask::PeriodicTask(std::chrono::milliseconds pause, std::function<void()> run)
@@ -14,22 +12,34 @@ PeriodicTask::~PeriodicTask() {
   thread_.join();
 }
 
+void PeriodicTask::RunSoon() {
+  const MutexLock lock(mutex_);
+  is_wanted_ = true;
+  changed_.NotifyAll();
+}
+
 bool PeriodicTask::Stop(std::chrono::steady_clock::time_point deadline) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
-  return mutex_.AwaitWithTimeout(absl::Condition(&ended_),
-                                 absl::FromChrono(deadline - std::chrono::steady_clock::now()));
+  changed_.NotifyAll();
+  while (!ended_ && changed_.WaitUntil(mutex_, deadline)) {
+  }
+  return ended_;
 }
 
 void PeriodicTask::Loop() {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   while (!stopping_) {
+    is_wanted_ = false;
     mutex_.Unlock();
     run_();
     mutex_.Lock();
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), absl::FromChrono(pause_));
+    const auto next = std::chrono::steady_clock::now() + pause_;
+    while (!stopping_ && !is_wanted_ && changed_.WaitUntil(mutex_, next)) {
+    }
   }
   ended_ = true;
+  changed_.NotifyAll();
 }
 
 }  // namespace ringshift

@@ -1,6 +1,6 @@
 // Does something again and again, on a thread of its own, until it is stopped.
 //
-// Thread safety: thread-compatible.
+// Thread safety: thread-safe.
 #ifndef RINGSHIFT_SERVER_PERIODIC_TASK_H_
 #define RINGSHIFT_SERVER_PERIODIC_TASK_H_
 
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "migration/mutex.h"
 
 namespace ringshift {
 
@@ -20,6 +20,9 @@ class PeriodicTask {
   // Stops, and waits for the run that is under way.
   ~PeriodicTask();
 
+  // The next run begins now, or once the one that is under way has ended.
+  void RunSoon();
+
   // No run begins any more. False if one is still under way at `deadline`.
   bool Stop(std::chrono::steady_clock::time_point deadline);
 
@@ -28,7 +31,9 @@ class PeriodicTask {
 
   const std::chrono::milliseconds pause_;
   const std::function<void()> run_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
+  CondVar changed_;                                 // one of these:
+  bool is_wanted_ ABSL_GUARDED_BY(mutex_) = false;  // soon
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the rest

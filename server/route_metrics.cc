@@ -63,7 +63,7 @@ DataCenterRouteMetrics::DataCenterRouteMetrics()
 
 DataCenterRouteMetrics::DataCenterRouteMetrics(const DataCenter& data_center,
                                                const DataCenterRouteMetrics* previous)
-    : has_v1_(data_center.v1() != nullptr),
+    : has_v1_(data_center.spec().v1.has_value()),
       errors_(previous == nullptr ? std::make_shared<ShardedCounters>(kCodes) : previous->errors_) {
   std::map<std::string_view, const PoolCounters*> before;
   if (previous != nullptr) {
@@ -78,6 +78,13 @@ DataCenterRouteMetrics::DataCenterRouteMetrics(const DataCenter& data_center,
       new_counters += kVersions;
     }
   }
+  const auto has_name = [](const PoolCounters& a, const PoolCounters& b) {
+    return a.name == b.name;
+  };
+  const bool has_same_pools =
+      previous != nullptr && std::equal(pools_.begin(), pools_.end(), previous->pools_.begin(),
+                                        previous->pools_.end(), has_name);
+  sample_ = has_same_pools ? previous->sample_ : std::make_shared<KeySample>();
   if (new_counters == 0) return;
   const auto block = std::make_shared<ShardedCounters>(new_counters);
   for (PoolCounters& counters : pools_) {
@@ -91,6 +98,19 @@ const DataCenterRouteMetrics::PoolCounters* DataCenterRouteMetrics::Find(
       std::find_if(pools_.begin(), pools_.end(),
                    [pool](const PoolCounters& counters) { return counters.name == pool; });
   return found == pools_.end() ? nullptr : &*found;
+}
+
+KeyCounts DataCenterRouteMetrics::CountedKeys() const {
+  KeyCounts counts;
+  for (const PoolCounters& pool : pools_) {
+    const auto sum = [&pool](RingVersion version) {
+      return pool.counters->Sum(pool.first_index + VersionOffset(version));
+    };
+    counts.v1 += sum(RingVersion::kV1);
+    counts.v2 += sum(RingVersion::kV2);
+  }
+  for (std::size_t code = 0; code < kCodes; ++code) counts.errors += errors_->Sum(code);
+  return counts;
 }
 
 RouteMetrics::RouteMetrics()
@@ -126,6 +146,28 @@ std::uint64_t RouteMetrics::Calls() const {
     for (std::size_t i = 0; i < kDurationSum; ++i) calls += durations_.Sum(first + i);
   }
   return calls;
+}
+
+KeyCounts RouteMetrics::CountedKeys(std::string_view data_center) const {
+  const std::shared_ptr<const DataCenterRouteMetrics> metrics = data_centers_.Find(data_center);
+  return metrics == nullptr ? KeyCounts{} : metrics->CountedKeys();
+}
+
+std::map<std::string, KeyCounts> RouteMetrics::CountedKeys() const {
+  std::map<std::string, KeyCounts> keys;
+  for (const auto& [name, metrics] : data_centers_.All()) keys[name] = metrics->CountedKeys();
+  return keys;
+}
+
+RouteMetrics::Sample RouteMetrics::LastKeys(std::string_view data_center,
+                                            std::uint64_t seed) const {
+  const std::shared_ptr<const DataCenterRouteMetrics> metrics = data_centers_.Find(data_center);
+  if (metrics == nullptr) return {};
+  Sample sample{metrics->sample_->Keys(seed), {}};
+  for (const DataCenterRouteMetrics::PoolCounters& pool : metrics->pools_) {
+    sample.pools.push_back(pool.name);
+  }
+  return sample;
 }
 
 void RouteMetrics::Collect(MetricFamilies& families) const {

@@ -12,12 +12,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "migration/key_sample.h"
 #include "ring/ring.h"
 #include "routing/data_center.h"
 #include "routing/reader_map.h"
@@ -26,6 +28,13 @@
 #include "server/sharded_counters.h"
 
 namespace ringshift {
+
+// Keys, by what answered them.
+struct KeyCounts {
+  std::uint64_t v1 = 0;
+  std::uint64_t v2 = 0;
+  std::uint64_t errors = 0;  // refused
+};
 
 // The counters of a data center with the pools and rings that it has at one time. They are shared
 // with those of the times before and after.
@@ -41,17 +50,23 @@ class DataCenterRouteMetrics {
   // counted. Cost: a comparison, and a search of all pools for such a request.
   void CountRoutes(std::size_t index, std::string_view pool, RingVersion version,
                    std::uint64_t keys) const {
-    const PoolCounters* found = nullptr;
-    if (index < pools_.size() && pools_[index].name == pool) {
-      found = &pools_[index];
-    } else {
-      found = Find(pool);
-    }
+    const PoolCounters* const found = Find(index, pool);
     if (found != nullptr) found->counters->Add(found->first_index + VersionOffset(version), keys);
+  }
+  // Keeps these keys for forecasts, by KeySample::Add. The pool is as in CountRoutes.
+  template <typename KeyAt>
+  void SampleKeys(std::size_t index, std::string_view pool, std::size_t writer, std::uint64_t seed,
+                  std::size_t count, KeyAt key_at) const {
+    const PoolCounters* const found = Find(index, pool);
+    if (found == nullptr) return;
+    sample_->Add(writer, seed, static_cast<std::size_t>(found - pools_.data()), count, key_at);
   }
   void CountErrors(absl::StatusCode code, std::uint64_t keys) const {
     errors_->Add(static_cast<std::size_t>(code), keys);
   }
+
+  // Of its present pools.
+  KeyCounts CountedKeys() const;
 
  private:
   friend class RouteMetrics;
@@ -70,9 +85,14 @@ class DataCenterRouteMetrics {
     std::size_t first_index = 0;
   };
 
+  const PoolCounters* Find(std::size_t index, std::string_view pool) const {
+    if (index < pools_.size() && pools_[index].name == pool) return &pools_[index];
+    return Find(pool);
+  }
   const PoolCounters* Find(std::string_view pool) const;
 
-  std::vector<PoolCounters> pools_;  // as DataCenter::pools()
+  std::vector<PoolCounters> pools_;    // as DataCenter::pools()
+  std::shared_ptr<KeySample> sample_;  // pools count as in `pools_`
   bool has_v1_ = false;
   std::shared_ptr<ShardedCounters> errors_;  // by status code
 };
@@ -106,6 +126,20 @@ class RouteMetrics {
 
   // How many calls were observed or refused so far.
   std::uint64_t Calls() const;
+
+  // The keys that the present pools of a data center answered, and those that were refused; zero
+  // where it is not served. Cost: a few additions for each pool, status code and core.
+  KeyCounts CountedKeys(std::string_view data_center) const;
+  // That of each data center that is served.
+  std::map<std::string, KeyCounts> CountedKeys() const;
+
+  // The keys of a data center that were routed last, by the decision with this `seed`, and the
+  // pools by which they count. Nothing for one that is not served.
+  struct Sample {
+    std::vector<RoutedKey> keys;
+    std::vector<std::string> pools;
+  };
+  Sample LastKeys(std::string_view data_center, std::uint64_t seed) const;
 
   // Appends ringshift_routes_total, ringshift_route_errors_total, ringshift_route_duration_seconds.
   // Every series that can be foreseen is there from the start, at 0.

@@ -16,6 +16,7 @@
 #include "server/log.h"
 #include "server/table_handler.h"
 #include "server/topology_file.h"
+#include "server/watch_methods.h"
 
 namespace ringshift {
 namespace {
@@ -30,10 +31,17 @@ constexpr std::chrono::milliseconds kRefuseTime{1000};
 // A file that is written in steps further apart than this is taken for one that is there.
 constexpr std::chrono::milliseconds kPauseBetweenReads{300};
 constexpr std::chrono::seconds kWatchPause{1};
+constexpr std::chrono::seconds kRatePause{1};
 constexpr std::chrono::seconds kCatchUpPause{1};
+constexpr std::chrono::milliseconds kTellWatchesPause{100};
 constexpr std::chrono::seconds kCheckStorePause{5};
+constexpr std::chrono::seconds kRefreshPause{1};
 // How long a look at the topology file may take when the router stops.
 constexpr std::chrono::milliseconds kMoment{500};
+
+// Streams of a method that may be open. Each takes some 17 KiB.
+constexpr std::size_t kMaxRoutingWatches = 16'384;
+constexpr std::size_t kMaxMigrationWatches = 64;
 
 const std::string kStoreScheme = "sqlite:";
 
@@ -111,15 +119,24 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
     : store_(std::move(store)),
       lifecycle_(lifecycle),
       store_health_(kStoreScheme + options.sqlite_path, store_->created(), *store_),
-      migrations_(*store_, directory_, options.data_centers),
+      migrations_(*store_, directory_, {options.data_centers, options.warm_window, SystemWallTime}),
       topology_(TopologyOptions(options), *store_, migrations_, directory_, route_metrics_),
-      metrics_(directory_, route_metrics_, migrations_, topology_, store_health_),
+      outcome_counts_(directory_),
+      rates_(route_metrics_, outcome_counts_),
+      forecaster_(route_metrics_, rates_,
+                  [this](std::string_view name) { return outcome_counts_.HitRatio(name); }),
+      metrics_(directory_, route_metrics_, rates_, migrations_, topology_, store_health_,
+               outcome_counts_, routing_watches_, migration_watches_),
       check_store_("check of the store", changes_, [this] { store_health_.Check(); }),
-      catch_up_("saving of the topology", reloads_,
+      catch_up_("catching up of the topology", reloads_,
                 [this] {
+                  topology_.RestoreRings();
                   topology_.SavePending();
                   topology_.RetryFailed();
                 }),
+      // What becomes of it is in the migrations and in the log.
+      save_rollbacks_("saving of rollbacks", changes_,
+                      [this] { migrations_.SaveRollbacks().IgnoreError(); }),
       // What becomes of it is in the status and in the log.
       reload_by_signal_(
           "reload by SIGHUP", reloads_,
@@ -129,9 +146,22 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
                 [this] { return reload_by_file_.Known(); },
                 [this](std::string checksum) { reload_by_file_.TakeUp(std::move(checksum)); }}),
       routing_service_(lifecycle_, directory_),
-      migration_service_(lifecycle_, migrations_, *store_, changes_, reads_),
+      migration_service_(lifecycle_, migrations_, *store_, rates_, forecaster_, changes_, reads_),
       topology_service_(lifecycle_, directory_, topology_, reloads_, reads_),
-      status_service_(lifecycle_, SystemWallTime(), store_health_, topology_, directory_) {}
+      status_service_(lifecycle_, SystemWallTime(), store_health_, topology_, directory_),
+      outcome_reporters_(options.outcome_reporters),
+      outcome_calls_(routing_service_, lifecycle_, outcome_reporters_, outcome_counts_),
+      watch_states_(directory_, migrations_),
+      routing_watches_(watch_states_.routing(),
+                       WatchRoutingMethod(routing_service_, lifecycle_, directory_),
+                       {.max_calls = kMaxRoutingWatches, .waits_for_look = true}),
+      migration_watches_(watch_states_.migrations(),
+                         WatchMigrationsMethod(migration_service_, lifecycle_),
+                         {.max_calls = kMaxMigrationWatches, .waits_for_look = true}) {
+  migrations_.SetChurnOf([this](const RoutingTable& table, Share from, Share to) {
+    return forecaster_.Churn(table, from, to);
+  });
+}
 
 RouterServer::~RouterServer() { Stop(std::chrono::milliseconds(0)); }
 
@@ -144,7 +174,8 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
   limits.max_concurrent_calls = options.max_concurrent_calls;
   absl::StatusOr<std::unique_ptr<RoutingServer>> public_server = RoutingServer::Start(
       public_address, limits, routing_service_,
-      [this] { return std::make_unique<TableHandler>(lifecycle_, directory_, &route_metrics_); });
+      [this] { return std::make_unique<TableHandler>(lifecycle_, directory_, &route_metrics_); },
+      {&outcome_calls_, &routing_watches_});
   if (!public_server.ok()) return Annotate(kPublicFlag, public_server.status());
   public_server_ = *std::move(public_server);
 
@@ -152,7 +183,8 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
   absl::StatusOr<std::unique_ptr<AdminServer>> admin_server = AdminServer::Start(
       admin_address, {&migration_service_, &topology_service_, &status_service_},
       {v1::MigrationService::service_full_name(), v1::TopologyService::service_full_name(),
-       v1::StatusService::service_full_name()});
+       v1::StatusService::service_full_name()},
+      {&migration_watches_});
   if (!admin_server.ok()) return Annotate(kAdminFlag, admin_server.status());
   admin_server_ = *std::move(admin_server);
 
@@ -186,6 +218,8 @@ absl::Status RouterServer::BuildAndServe() {
   }
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start_;
   metrics_.SetStartupDuration(duration);
+  rates_.Sample();  // so that the first key counts
+  TellWatches();    // the first of them finds all
   lifecycle_.StartServing();
   SetHealth(true);
   StartPeriodicTasks();
@@ -200,11 +234,37 @@ void RouterServer::StartPeriodicTasks() {
   };
   add(kCheckStorePause, [this] { check_store_.Post(); });
   add(kCatchUpPause, [this] { catch_up_.Post(); });
+  add(kRefreshPause, [this] {
+    migrations_.Refresh();
+    if (migrations_.HasUnsavedRollbacks()) save_rollbacks_.Post();
+  });
   add(kWatchPause, [this] { watcher_.Look(); });
+  add(kRatePause, [this] { rates_.Sample(); });
+  add(kTellWatchesPause, [this] { TellWatches(); });
+  migrations_.SetOnPublish([this, &tell = *periodic_tasks_.back()] {
+    // At once, so that a watch has each of two changes that follow each other.
+    if (routing_watches_.count() + migration_watches_.count() > 0) tell.RunSoon();
+  });
+}
+
+void RouterServer::TellWatches() {
+  routing_watches_.BeginLook();
+  migration_watches_.BeginLook();
+  const WatchStates::Changes changes = watch_states_.Look();
+  routing_watches_.EndLook(changes.routing);
+  migration_watches_.EndLook(changes.migrations);
+  if (changes.migrations) admin_server_->TakeEventsSoon();
+}
+
+void RouterServer::EndStreams() {
+  outcome_calls_.End();
+  routing_watches_.End();
+  migration_watches_.End();
 }
 
 void RouterServer::Drain() {
   SetHealth(false);
+  EndStreams();
   // gRPC cancels what arrives while a server shuts down, so that begins only when nothing arrives
   // any more: when clients have seen NOT_SERVING, or have been refused for a while.
   if (!WaitUntilQuiet(kQuiet, kDrainTime)) {
@@ -233,6 +293,7 @@ bool RouterServer::WaitUntilQuiet(std::chrono::milliseconds quiet,
 }
 
 bool RouterServer::Stop(std::chrono::milliseconds grace) {
+  EndStreams();
   const auto deadline = std::chrono::system_clock::now() + grace;
   const auto steady_deadline = std::chrono::steady_clock::now() + grace;
   std::thread admin([this, deadline] {
@@ -245,12 +306,24 @@ bool RouterServer::Stop(std::chrono::milliseconds grace) {
     all_ended = queue->Stop(steady_deadline) && all_ended;
   }
   admin.join();
+  migrations_.SetOnPublish(nullptr);
   for (const std::unique_ptr<PeriodicTask>& task : periodic_tasks_) {
     all_ended = task->Stop(std::max(steady_deadline, std::chrono::steady_clock::now() + kMoment)) &&
                 all_ended;
   }
   if (http_server_ != nullptr) http_server_->Stop(steady_deadline);
+  LogLostRollbacks();
   return all_ended;
+}
+
+void RouterServer::LogLostRollbacks() {
+  if (std::exchange(has_logged_lost_rollbacks_, true)) return;
+  for (const Migration& stored : migrations_.StoredWhereUnsaved()) {
+    LogError(
+        "the rollback is not in the store and is lost with this stop: the share is back at the "
+        "next start",
+        {{"data_center", stored.data_center}, {"share", stored.share.ToPercent()}});
+  }
 }
 
 void RouterServer::SetHealth(bool serving) {

@@ -50,6 +50,9 @@ void ToProto(const RoutingTable& table, const RouteAnswer& answer, int replicas,
   proto.set_ring_version(ToProto(answer.ring_version));
   ToProto(table, *proto.mutable_table());
   proto.set_is_short(IsShort(answer, replicas));
+  if (answer.previous_owner) {
+    ToProto(data_center.node(*answer.previous_owner), *proto.mutable_previous_owner());
+  }
 }
 
 }  // namespace ringshift

@@ -24,6 +24,11 @@ constexpr std::size_t kBacklog = 64;
 constexpr int kEventsATurn = 32;
 constexpr int kAnswersATurn = 12;
 
+// Calls that gRPC may hold, 12 KiB each, until they are taken from it. As long as there are events
+// it does not look at the network, where other calls wait, and those of the admin port; but a look
+// may bring all calls of a connection.
+constexpr int kMaxHeldCalls = 16 * RoutingQueue::kMaxCallsAConnection;
+
 // Requests of batches that wait or are under way in a queue: 16 of the largest ones. What comes
 // beyond is refused, whatever the limit of calls.
 constexpr std::size_t kMaxBatchBytes = std::size_t{64} << 20;
@@ -66,12 +71,12 @@ struct RoutingQueue::Call final : Completion {
 
 RoutingQueue::RoutingQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue,
                            RoutingService& service, std::unique_ptr<RoutingHandler> handler,
-                           CallLimit& limit, HealthCalls* health)
+                           CallLimit& limit, std::vector<QueueCalls*> others)
     : queue_(std::move(queue)),
       service_(service),
       handler_(std::move(handler)),
       permits_(limit),
-      health_(health) {}
+      others_(std::move(others)) {}
 
 RoutingQueue::~RoutingQueue() { Stop(); }
 
@@ -92,12 +97,12 @@ void RoutingQueue::StopEvent::OnEvent(bool /*ok*/) {
     for (Call* call : *calls) queue_.Recycle(*call);
     calls->clear();
   }
-  if (queue_.health_ != nullptr) queue_.health_->Stop();
+  for (QueueCalls* calls : queue_.others_) calls->Stop();
   queue_.queue_->Shutdown();
 }
 
 void RoutingQueue::Run() {
-  if (health_ != nullptr) health_->Start(*queue_);
+  for (QueueCalls* calls : others_) calls->Start(*queue_);
   for (int i = 0; i < kExpectedRoutes; ++i) Expect(RoutingMethod::kRoute);
   for (int i = 0; i < kExpectedBatches; ++i) Expect(RoutingMethod::kRouteBatch);
   while (TakeEvents()) DoWork();
@@ -114,6 +119,7 @@ bool RoutingQueue::TakeEvents() {
         case grpc::CompletionQueue::SHUTDOWN:
           return false;
         case grpc::CompletionQueue::TIMEOUT:
+          held_calls_ = 0;
           return true;
         case grpc::CompletionQueue::GOT_EVENT:
           break;
@@ -121,9 +127,9 @@ bool RoutingQueue::TakeEvents() {
     }
     static_cast<Completion*>(tag)->OnEvent(ok);
   }
-  // As long as there are events gRPC does not look at the network. But other calls wait there, and
-  // those of the admin port.
+  if (held_calls_ + kMaxCallsAConnection > kMaxHeldCalls) return true;
   nothing_.AsyncNext(&tag, &ok, AtOnce());
+  held_calls_ += kMaxCallsAConnection;
   return true;
 }
 
@@ -169,6 +175,7 @@ void RoutingQueue::Expect(RoutingMethod method) {
 }
 
 void RoutingQueue::OnArrival(Call& call) {
+  held_calls_ = std::max(held_calls_ - 1, 0);
   call.has_come = true;
   call.arrival = std::chrono::steady_clock::now();
   call.request_bytes = call.request.Length();

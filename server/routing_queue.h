@@ -36,7 +36,7 @@
 #include "absl/status/status.h"
 #include "server/call_limit.h"
 #include "server/completion.h"
-#include "server/health_calls.h"
+#include "server/queue_calls.h"
 #include "server/routing_handler.h"
 #include "server/routing_method.h"
 #include "server/routing_service.h"
@@ -45,10 +45,15 @@ namespace ringshift {
 
 class RoutingQueue {
  public:
-  // `queue` is one of the server that `service` is registered with. `health`, which may be null, is
-  // served too. What is not owned outlives this object.
+  // Calls that one connection may have open at once; more wait in the client. A quarter of the
+  // calls that a router takes by default, so that one client alone does not keep the others out.
+  static constexpr int kMaxCallsAConnection = 1024;
+
+  // `queue` is one of the server that `service` is registered with. `others` are served too. What
+  // is not owned outlives this object.
   RoutingQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, RoutingService& service,
-               std::unique_ptr<RoutingHandler> handler, CallLimit& limit, HealthCalls* health);
+               std::unique_ptr<RoutingHandler> handler, CallLimit& limit,
+               std::vector<QueueCalls*> others);
   ~RoutingQueue();
 
   // Begins to take calls. REQUIRES: the server has started.
@@ -94,8 +99,9 @@ class RoutingQueue {
   RoutingService& service_;
   const std::unique_ptr<RoutingHandler> handler_;
   CallLimit::Share permits_;
-  HealthCalls* const health_;
+  const std::vector<QueueCalls*> others_;
   grpc::CompletionQueue nothing_;  // empty: to look at it is to look at the network
+  int held_calls_ = 0;             // at most so many does gRPC hold
   std::thread thread_;
   StopEvent stop_{*this};
   grpc::Alarm stop_alarm_;

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxQueues = 16;
 
-// Calls that one connection may have open at once; more wait in the client. A quarter of the calls
-// that a router takes by default, so that one client alone does not keep the others out.
-constexpr int kMaxStreams = 1024;
-
 }  // namespace
 
 std::size_t DefaultRoutingQueues() {
@@ -23,19 +19,24 @@ std::size_t DefaultRoutingQueues() {
 
 absl::StatusOr<std::unique_ptr<RoutingServer>> RoutingServer::Start(
     ListenAddress& address, const Options& options, RoutingService& service,
-    const RoutingHandlerFactory& make_handler) {
+    const RoutingHandlerFactory& make_handler, const std::vector<QueueCalls*>& streams) {
   std::unique_ptr<RoutingServer> server(new RoutingServer(options));
   absl::StatusOr<std::unique_ptr<grpc::Server>> started =
       StartGrpcServer({&service}, server->health_, address, [&](grpc::ServerBuilder& builder) {
-        builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+        builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                                   RoutingQueue::kMaxCallsAConnection);
         builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                                    static_cast<int>(options.connection_age.age.count()));
         builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                                    static_cast<int>(options.connection_age.grace.count()));
         for (std::size_t i = 0; i < options.queues; ++i) {
-          server->queues_.push_back(
-              std::make_unique<RoutingQueue>(builder.AddCompletionQueue(), service, make_handler(),
-                                             server->limit_, i == 0 ? &server->health_ : nullptr));
+          std::vector<QueueCalls*> others;
+          if (i == 0) {
+            others = streams;
+            others.push_back(&server->health_);
+          }
+          server->queues_.push_back(std::make_unique<RoutingQueue>(
+              builder.AddCompletionQueue(), service, make_handler(), server->limit_, others));
         }
       });
   if (!started.ok()) return started.status();

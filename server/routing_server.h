@@ -1,5 +1,5 @@
-// The public port: RoutingService, with Route and RouteBatch on completion queues; health;
-// reflection, where it is switched on.
+// The public port: RoutingService, with all but ExplainRoute and RouteHolders on completion queues;
+// health; reflection, where it is switched on.
 //
 //   RoutingService service(lifecycle, directory);
 //   auto server = RoutingServer::Start(address, {}, service, [&] {
@@ -24,6 +24,7 @@
 #include "server/call_limit.h"
 #include "server/health_calls.h"
 #include "server/listen_address.h"
+#include "server/queue_calls.h"
 #include "server/routing_handler.h"
 #include "server/routing_queue.h"
 #include "server/routing_service.h"
@@ -55,17 +56,19 @@ class RoutingServer {
   };
 
   // Listens, with health NOT_SERVING, and puts the port that it really has into `address`.
-  // `service` and what the handlers use outlive the server. Errors: those of StartGrpcServer.
+  // `service`, what the handlers use and `streams`, the calls of its other methods, outlive the
+  // server. Errors: those of StartGrpcServer.
   static absl::StatusOr<std::unique_ptr<RoutingServer>> Start(
       ListenAddress& address, const Options& options, RoutingService& service,
-      const RoutingHandlerFactory& make_handler);
+      const RoutingHandlerFactory& make_handler, const std::vector<QueueCalls*>& streams = {});
   // Stops at once.
   ~RoutingServer();
 
   void SetHealth(bool serving) { health_.SetServing(serving); }
 
   // Ends every Watch of health, lets calls finish until `deadline`, ends those that have not, and
-  // closes the port. The second time it does nothing.
+  // closes the port. Those of `streams` must have been told to end. The second time it does
+  // nothing.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:

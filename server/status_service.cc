@@ -25,8 +25,10 @@ v1::RouterPhase ToProto(Phase phase) {
 }
 
 std::uint64_t RingMemory(const DataCenter& data_center) {
-  std::uint64_t bytes = data_center.v2().memory_bytes();
-  if (data_center.v1() != nullptr) bytes += data_center.v1()->memory_bytes();
+  std::uint64_t bytes = 0;
+  for (const DataCenter::BuiltRing* ring : {data_center.v1(), data_center.v2()}) {
+    if (ring != nullptr) bytes += ring->memory_bytes();
+  }
   return bytes;
 }
 

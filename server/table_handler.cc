@@ -14,6 +14,8 @@
 namespace ringshift {
 namespace {
 
+constexpr std::size_t kSlowerWithPastNodes = 4;
+
 absl::Status CheckKeyCount(std::size_t keys) {
   if (keys >= 1 && keys <= kMaxBatchKeys) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::string_view("the batch has " + std::to_string(keys) +
@@ -21,10 +23,16 @@ absl::Status CheckKeyCount(std::size_t keys) {
                                                       std::to_string(kMaxBatchKeys)));
 }
 
-// `keys` times the part of the points that are of the pool's nodes, at least 1.
-std::size_t SliceKeys(const DataCenter& data_center, std::size_t pool, std::size_t keys) {
-  const NodeSet& nodes = data_center.node_set();
-  const NodeMask& eligible = data_center.pools()[pool].nodes;
+// `keys` times the part of the points that are of the nodes that are looked for, at least 1. Where
+// there are past nodes, previous owners are looked up one after the other, and take longer.
+std::size_t SliceKeys(const RoutingTable& table, std::size_t pool, std::size_t keys) {
+  if (table.has_previous_owners() && table.state().past_nodes != nullptr) {
+    keys = std::max<std::size_t>(keys / kSlowerWithPastNodes, 1);
+  }
+  const NodeSet& nodes = table.data_center().node_set();
+  const NodeMask& settled = table.settled(pool);
+  const NodeMask& eligible =
+      settled.count() > 0 ? settled : table.data_center().pools()[pool].nodes;
   if (eligible.count() == eligible.size()) return keys;
   std::uint64_t weight = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -70,7 +78,12 @@ absl::Status TableHandler::Answer(grpc::ByteBuffer& response) {
         ringshift::Route(*table, {request.key, request.pool, request.replicas});
     if (!answer.ok()) return answer.status();
     route_writer_.Write(*table, *answer, request.replicas, response);
-    CountRoutes(*table, answer->pool, answer->ring_version, 1);
+    Count(*table, [&](const DataCenterRouteMetrics& counters) {
+      const std::string& pool = table->data_center().pools()[answer->pool].name;
+      counters.CountRoutes(answer->pool, pool, answer->ring_version, 1);
+      counters.SampleKeys(answer->pool, pool, sample_writer_, table->decision().seed(), 1,
+                          [&](std::size_t) -> const RouteAnswer& { return *answer; });
+    });
     return absl::OkStatus();
   });
 }
@@ -102,7 +115,7 @@ absl::Status TableHandler::TakeTable() {
   if (table == nullptr) return directory_.NotFound(request.data_center);
   absl::StatusOr<BatchRouter> router = BatchRouter::Create(*table, request.pool);
   if (!router.ok()) return router.status();
-  batch_.slice_keys = SliceKeys(table->data_center(), router->pool(), kSliceKeys);
+  batch_.slice_keys = SliceKeys(*table, router->pool(), kSliceKeys);
   batch_.router.emplace(*router);
   batch_.table = std::move(table);
 
@@ -116,22 +129,34 @@ absl::Status TableHandler::AnswerSlice() {
   const std::size_t count = std::min(batch_.slice_keys, all.size() - batch_.answered);
   const auto keys = all.subspan(batch_.answered, count);
   const auto answers = std::span(answers_).first(count);
-  // A bad key further on refuses all the same: nothing is sent or counted before the end.
+  // A bad key further on refuses all the same: nothing is sent or counted before the end. The
+  // sample of keys does not mind.
   if (absl::Status ok = BatchRouter::CheckKeys(keys, batch_.answered); !ok.ok()) return ok;
   batch_.router->Route(keys, answers);
 
   for (const BatchAnswer& answer : answers) {
-    std::int32_t& place = places_[answer.owner];
-    if (place == kNoPlace) [[unlikely]] {
-      place = static_cast<std::int32_t>(batch_.nodes.size());
-      batch_.nodes.push_back(answer.owner);
-      batch_writer_.AddNode(batch_.table->data_center().node(answer.owner));
-    }
-    batch_writer_.AddKey(static_cast<std::uint32_t>(place), answer.ring_version);
+    const std::int32_t owner = PlaceOf(answer.owner);
+    const std::int32_t previous_owner =
+        answer.previous_owner == BatchAnswer::kNoNode ? kNoPlace : PlaceOf(answer.previous_owner);
+    batch_writer_.AddKey(static_cast<std::uint32_t>(owner), answer.ring_version,
+                         static_cast<std::uint32_t>(previous_owner + 1));
     batch_.by_v2 += answer.ring_version == RingVersion::kV2;
   }
+  Count(*batch_.table, [&](const DataCenterRouteMetrics& counters) {
+    const std::size_t pool = batch_.router->pool();
+    counters.SampleKeys(pool, batch_.table->data_center().pools()[pool].name, sample_writer_,
+                        batch_.table->decision().seed(), count,
+                        [answers](std::size_t i) -> const BatchAnswer& { return answers[i]; });
+  });
   batch_.answered += count;
   return absl::OkStatus();
+}
+
+std::int32_t TableHandler::AddNode(NodeIndex node) {
+  places_[node] = static_cast<std::int32_t>(batch_.nodes.size());
+  batch_.nodes.push_back(node);
+  batch_writer_.AddNode(batch_.table->data_center().node(node));
+  return places_[node];
 }
 
 void TableHandler::EndBatch(const absl::Status& status, grpc::ByteBuffer& response) {
@@ -139,15 +164,20 @@ void TableHandler::EndBatch(const absl::Status& status, grpc::ByteBuffer& respon
   batch_.nodes.clear();
   if (status.ok()) {
     batch_writer_.Finish(*batch_.table, response);
-    const std::size_t pool = batch_.router->pool();
-    CountRoutes(*batch_.table, pool, RingVersion::kV1, batch_.answered - batch_.by_v2);
-    CountRoutes(*batch_.table, pool, RingVersion::kV2, batch_.by_v2);
+    Count(*batch_.table, [&](const DataCenterRouteMetrics& counters) {
+      const std::size_t pool = batch_.router->pool();
+      const std::string& name = batch_.table->data_center().pools()[pool].name;
+      counters.CountRoutes(pool, name, RingVersion::kV1, batch_.answered - batch_.by_v2);
+      counters.CountRoutes(pool, name, RingVersion::kV2, batch_.by_v2);
+    });
   } else {
     batch_writer_.Clear();
     const BatchRequestReader::Fields& request = batch_reader_.fields();
-    // A batch without keys is counted too.
+    // A batch without keys is counted too, and one that has more than a batch may have as the
+    // largest one: a caller who sends millions is not millions of errors.
     if (metrics_ != nullptr) {
-      CountErrors(request.data_center, status.code(), std::max<std::size_t>(request.key_count, 1));
+      CountErrors(request.data_center, status.code(),
+                  std::clamp<std::size_t>(request.key_count, 1, kMaxBatchKeys));
     }
   }
   if (metrics_ != nullptr) Observe(RoutingMethod::kRouteBatch, batch_.arrival);
@@ -160,13 +190,11 @@ void TableHandler::CountRefused(absl::StatusCode code) {
   if (metrics_ != nullptr) metrics_->CountRefused(code);
 }
 
-void TableHandler::CountRoutes(const RoutingTable& table, std::size_t pool, RingVersion version,
-                               std::size_t keys) const {
-  if (metrics_ == nullptr || keys == 0) return;
-  const DataCenter& data_center = table.data_center();
-  counters_->Use(data_center.name(), [&](const DataCenterRouteMetrics* counters) {
-    if (counters == nullptr) return;
-    counters->CountRoutes(pool, data_center.pools()[pool].name, version, keys);
+template <typename Counting>
+void TableHandler::Count(const RoutingTable& table, Counting counting) const {
+  if (metrics_ == nullptr) return;
+  counters_->Use(table.data_center().name(), [&](const DataCenterRouteMetrics* counters) {
+    if (counters != nullptr) counting(*counters);
   });
 }
 

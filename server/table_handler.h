@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "migration/key_sample.h"
 #include "routing/route_batch.h"
 #include "routing/routing_directory.h"
 #include "server/lifecycle.h"
@@ -49,7 +50,7 @@ class TableHandler final : public RoutingHandler {
     std::size_t slice_keys = kSliceKeys;
     std::size_t answered = 0;  // keys
     std::size_t by_v2 = 0;     // of them
-    // The owners so far, in the order of the response's nodes.
+    // The owners and previous owners so far, in the order of the response's nodes.
     std::vector<NodeIndex> nodes;
   };
 
@@ -62,10 +63,17 @@ class TableHandler final : public RoutingHandler {
   // Checks what does not depend on the keys.
   absl::Status TakeTable();
   absl::Status AnswerSlice();
+  // Of a node in the response's nodes.
+  std::int32_t PlaceOf(NodeIndex node) {
+    const std::int32_t place = places_[node];
+    return place == kNoPlace ? AddNode(node) : place;
+  }
+  std::int32_t AddNode(NodeIndex node);
   void EndBatch(const absl::Status& status, grpc::ByteBuffer& response);
 
-  void CountRoutes(const RoutingTable& table, std::size_t pool, RingVersion version,
-                   std::size_t keys) const;
+  // Has `counting` count with the counters of the table's data center, if it has any.
+  template <typename Counting>
+  void Count(const RoutingTable& table, Counting counting) const;
   // REQUIRES, as Observe: there are metrics.
   void CountErrors(std::string_view data_center, absl::StatusCode code, std::size_t keys) const;
   void Observe(RoutingMethod method, Time arrival) const;
@@ -75,6 +83,7 @@ class TableHandler final : public RoutingHandler {
   const std::unique_ptr<RoutingDirectory::Reader> tables_;
   RouteMetrics* const metrics_;
   const std::unique_ptr<RouteMetrics::Reader> counters_;  // null without metrics
+  const std::size_t sample_writer_ = KeySample::NewWriter();
 
   RouteRequestReader route_reader_;
   RouteResponseWriter route_writer_;

@@ -10,6 +10,7 @@
 #include "routing/topology_writer.h"
 #include "server/heap.h"
 #include "server/log.h"
+#include "server/node_history.h"
 #include "server/selection.h"
 #include "server/topology_file.h"
 #include "server/topology_log.h"
@@ -121,18 +122,42 @@ absl::StatusOr<std::size_t> TopologyController::ServeStored() {
     if (!IsSelected(options_.data_centers, stored.data_center)) continue;
     absl::StatusOr<DataCenterSpec> spec = ParseStored(stored);
     if (!spec.ok()) return spec.status();
-    if (absl::Status fits = options_.memory.CheckRestart(*spec); !fits.ok()) return fits;
-    absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(*spec);
-    if (!built.ok()) return built.status();
+    absl::StatusOr<std::shared_ptr<const DataCenter>> built =
+        BuildStored(*spec, migrations_.RetiredRingOf(spec->name));
+    // What answered before answers again, also where a ring that is wanted since has no room.
+    const absl::Status missing = built.status();
+    if (absl::IsResourceExhausted(missing)) {
+      for (const RetiredRing without : migrations_.DispensableRings(spec->name)) {
+        if (!built.ok()) built = BuildStored(*spec, without);
+      }
+    }
+    if (!built.ok()) return missing;
     CountBuilds(**built, nullptr);
-    const absl::Status adopted = migrations_.Adopt(*built, [&](const Migration&) {
-      route_metrics_.Serve(**built);
-      return absl::OkStatus();
-    });
+    absl::StatusOr<NodeHistory> node_history = NodeHistory::Parse(stored.node_changes);
+    if (!node_history.ok()) {
+      return absl::DataLossError(absl::string_view(
+          "data center \"" + spec->name + "\": " + std::string(node_history.status().message()) +
+          "; restore the store from a backup"));
+    }
+    const WallTime now = options_.clock();
+    node_history->Bound(**built, now, now - migrations_.warm_window());
+    const absl::Status adopted =
+        migrations_.Adopt(*built, *node_history, [&](const Migration&, Share) {
+          route_metrics_.Serve(**built);
+          return absl::OkStatus();
+        });
     if (!adopted.ok()) return adopted;
+    node_histories_[spec->name] = *std::move(node_history);
+    if (!missing.ok()) FailRestore(spec->name, missing);
     ++served;
   }
   return served;
+}
+
+absl::StatusOr<std::shared_ptr<const DataCenter>> TopologyController::BuildStored(
+    const DataCenterSpec& spec, RetiredRing without) const {
+  if (absl::Status fits = options_.memory.CheckRestart(spec, without); !fits.ok()) return fits;
+  return DataCenter::Build(spec, nullptr, without);
 }
 
 absl::StatusOr<std::vector<Change>> TopologyController::Reload(ReloadTrigger trigger,
@@ -162,6 +187,8 @@ absl::StatusOr<std::vector<Change>> TopologyController::TakeUp(
   const Origin origin{
       actor, "reload of the topology file (" + std::string(ReloadTriggerName(trigger)) + ")",
       checksum};
+  // What a flood of calls has left behind, too, where nothing has changed.
+  ReturnFreePages();
   std::vector<Change> changes;
   held_.clear();
   absl::Status error;
@@ -222,13 +249,17 @@ absl::StatusOr<Topology> TopologyController::Parse(std::string_view bytes) const
   absl::Status selected = Select(options_, is_first, loaded->topology);
   if (!selected.ok()) return selected;
   for (const DataCenterSpec& spec : loaded->topology.data_centers) {
-    const auto table = directory_.Find(spec.name);
-    if (!table.ok()) continue;
-    absl::Status kept =
-        CheckAnsweringRings((*table)->data_center().spec(), spec, (*table)->migration().share);
-    if (!kept.ok()) return kept;
+    if (absl::Status kept = CheckServedRings(spec); !kept.ok()) return kept;
   }
   return std::move(loaded->topology);
+}
+
+absl::Status TopologyController::CheckServedRings(const DataCenterSpec& spec) const {
+  const auto table = directory_.Find(spec.name);
+  if (!table.ok()) return absl::OkStatus();
+  const DataCenterSpec& served = (*table)->data_center().spec();
+  absl::Status kept = CheckAnsweringRings(served, spec, (*table)->migration().share);
+  return kept.ok() ? CheckAnsweringRings(served, spec, (*table)->share()) : kept;
 }
 
 absl::Status TopologyController::Refuse(absl::Status error, const std::string& checksum,
@@ -280,8 +311,13 @@ void TopologyController::TakeAway(const DataCenter& served, const ReloadLimits* 
   }
   migrations_.Drop(served.name());
   route_metrics_.Drop(served.name());
+  node_histories_.erase(served.name());
   change.outcome = Outcome::kApplied;
-  Save({served.name(), std::nullopt, origin.actor, origin.reason,
+  Save({served.name(),
+        std::nullopt,
+        {},
+        origin.actor,
+        origin.reason,
         DescribeForHistory(change) + "; topology " + origin.checksum});
 }
 
@@ -302,8 +338,11 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
         "data center \"" + spec.name + "\": stored it would have " + std::to_string(text.size()) +
         " bytes; it must have at most " + std::to_string(kMaxTopologyBytes))));
   }
-  if (absl::Status fits = options_.memory.CheckChange(spec, served); !fits.ok()) return fail(fits);
-  absl::StatusOr<std::shared_ptr<const DataCenter>> built = DataCenter::Build(spec, served);
+  const RetiredRing retired = migrations_.RetiredRingOf(spec.name);
+  const absl::Status fits = options_.memory.CheckChange(spec, served, retired);
+  if (!fits.ok()) return fail(fits);
+  absl::StatusOr<std::shared_ptr<const DataCenter>> built =
+      DataCenter::Build(spec, served, retired);
   if (!built.ok()) return fail(built.status());
   CountBuilds(**built, served);
   if (served != nullptr) {
@@ -311,20 +350,29 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
     change.nodes = change.difference->nodes;
   }
 
+  NodeHistory node_history;
+  if (served != nullptr) {
+    const WallTime now = options_.clock();
+    node_history = node_histories_[spec.name];
+    node_history.Change(*served, **built, now, now - migrations_.warm_window());
+  }
+
   // The share can have changed since the file was checked.
   std::string held;
-  const absl::Status adopted = migrations_.Adopt(*built, [&](const Migration& migration) {
-    const bool has_v1 = served == nullptr ? spec.v1.has_value() : served->v1() != nullptr;
-    change.share = has_v1 ? migration.share : Share::All();
+  const auto check = [&](const Migration& migration, Share effective) {
+    change.share = effective;
     if (served != nullptr) {
-      absl::Status kept = CheckAnsweringRings(served->spec(), spec, migration.share);
-      if (!kept.ok()) return kept;
+      for (const Share share : {migration.share, effective}) {
+        absl::Status kept = CheckAnsweringRings(served->spec(), spec, share);
+        if (!kept.ok()) return kept;
+      }
       if (limits != nullptr) held = ReasonToHold(*change.difference, change.share, *limits);
       if (!held.empty()) return absl::FailedPreconditionError(absl::string_view(held));
     }
     route_metrics_.Serve(**built);
     return absl::OkStatus();
-  });
+  };
+  const absl::Status adopted = migrations_.Adopt(*built, node_history, check);
   if (!held.empty()) {
     change.outcome = Outcome::kHeld;
     change.reason = std::move(held);
@@ -336,7 +384,9 @@ void TopologyController::Build(const DataCenterSpec& spec, const DataCenter* ser
   }
   change.outcome = Outcome::kApplied;
   LogLongWalks(**built);
-  Save({spec.name, std::move(text), origin.actor, origin.reason,
+  std::vector<NodeChange> node_changes = node_history.ToStored();
+  node_histories_[spec.name] = std::move(node_history);
+  Save({spec.name, std::move(text), std::move(node_changes), origin.actor, origin.reason,
         DescribeForHistory(change) + "; topology " + origin.checksum});
 }
 
@@ -346,7 +396,7 @@ void TopologyController::CountBuilds(const DataCenter& built, const DataCenter* 
   };
   std::uint64_t builds = 0;
   if (is_new(built.v1(), served == nullptr ? nullptr : served->v1())) ++builds;
-  if (is_new(&built.v2(), served == nullptr ? nullptr : &served->v2())) ++builds;
+  if (is_new(built.v2(), served == nullptr ? nullptr : served->v2())) ++builds;
   ring_builds_.fetch_add(builds, std::memory_order_relaxed);
 }
 
@@ -402,11 +452,8 @@ absl::StatusOr<std::vector<Change>> TopologyController::Accept(
 
 absl::Status TopologyController::CheckHeldAnsweringRings(const Held& held) const {
   for (const auto& [name, spec] : held) {
-    const auto table = directory_.Find(name);
-    if (!spec || !table.ok()) continue;
-    absl::Status kept =
-        CheckAnsweringRings((*table)->data_center().spec(), *spec, (*table)->migration().share);
-    if (!kept.ok()) return kept;
+    if (!spec) continue;
+    if (absl::Status kept = CheckServedRings(*spec); !kept.ok()) return kept;
   }
   return absl::OkStatus();
 }
@@ -448,6 +495,50 @@ void TopologyController::RetryFailed() {
   if (!failed_ || !store_.Check().ok()) return;
   const Failed failed = *failed_;
   ReloadIfHolding(failed.checksum, failed.trigger, failed.actor);
+}
+
+void TopologyController::RestoreRings() {
+  const std::vector<std::shared_ptr<const DataCenter>> missing = migrations_.MissingRings();
+  std::erase_if(failed_restores_, [&missing](const auto& entry) {
+    return std::none_of(missing.begin(), missing.end(), [&entry](const auto& data_center) {
+      return data_center->name() == entry.first;
+    });
+  });
+  for (const std::shared_ptr<const DataCenter>& served : missing) {
+    const WallTime now = options_.clock();
+    const auto last = failed_restores_.find(served->name());
+    if (last != failed_restores_.end() && now - last->second < kRestorePause) continue;
+    if (const absl::Status restored = RestoreRing(*served); restored.ok()) {
+      failed_restores_.erase(served->name());
+    } else {
+      FailRestore(served->name(), restored);
+    }
+    ReturnFreePages();
+  }
+}
+
+void TopologyController::FailRestore(const std::string& name, const absl::Status& error) {
+  failed_restores_[name] = options_.clock();
+  migrations_.SetRestoreError(name, std::string(error.message()));
+}
+
+absl::Status TopologyController::RestoreRing(const DataCenter& served) {
+  const DataCenterSpec& spec = served.spec();
+  const RetiredRing retired = migrations_.RetiredRingOf(spec.name);
+  absl::Status fits = options_.memory.CheckChange(spec, &served, retired);
+  if (!fits.ok()) return fits;
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<std::shared_ptr<const DataCenter>> built =
+      DataCenter::Build(spec, &served, retired);
+  if (!built.ok()) return built.status();
+  CountBuilds(**built, &served);
+  absl::Status adopted =
+      migrations_.Adopt(*std::move(built), node_histories_[spec.name],
+                        [](const Migration&, Share) { return absl::OkStatus(); });
+  if (!adopted.ok()) return adopted;
+  LogInfo("ring restored", {{"data_center", spec.name},
+                            {"seconds", FormatSeconds(std::chrono::steady_clock::now() - start)}});
+  return absl::OkStatus();
 }
 
 void TopologyController::ShowPending(const absl::Status& error) {

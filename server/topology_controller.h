@@ -6,14 +6,18 @@
 // until Accept. What is served is saved in the store, so that a restart goes by the same rules, and
 // serves what was served before where the file is bad, held or too large.
 //
-// Thread safety: Start, the reloads, Accept, SavePending and RetryFailed are thread-compatible (one
-// thread, which they keep busy for as long as rings take to build); path, status and counts may be
-// called from any thread and wait for nothing.
+// It also builds the rings that migrations call back (MigrationController::MissingRings), and knows
+// how the nodes of each data center were.
+//
+// Thread safety: Start, the reloads, Accept, SavePending, RetryFailed and RestoreRings are
+// thread-compatible (one thread, which they keep busy for as long as rings take to build); path,
+// status and counts may be called from any thread and wait for nothing.
 #ifndef RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
 #define RINGSHIFT_SERVER_TOPOLOGY_CONTROLLER_H_
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -37,6 +41,7 @@
 #include "routing/topology_change.h"
 #include "server/memory_budget.h"
 #include "server/migration_controller.h"
+#include "server/node_history.h"
 #include "server/route_metrics.h"
 
 namespace ringshift {
@@ -92,7 +97,8 @@ class TopologyController {
   static absl::Status CheckFirstFile(const Options& options);
 
   // Serves what the store has from before, and then reloads the file. Fails, and nothing is served,
-  // if the store has nothing and the file is bad; or if rings cannot be built.
+  // if the store has nothing and the file is bad; or if rings cannot be built. But one that did not
+  // answer before, and is wanted since, is left to RestoreRings if it does not fit.
   absl::Status Start();
 
   // Reads the file and takes it up. An error: what is served is as before, and nothing is held any
@@ -122,6 +128,11 @@ class TopologyController {
   // because it did not.
   void RetryFailed();
 
+  // Builds the rings that are wanted and not there, as far as they fit. Where that fails, the
+  // migration says why, and it is not tried again within kRestorePause.
+  static constexpr std::chrono::seconds kRestorePause{10};
+  void RestoreRings();
+
   const std::string& path() const { return options_.path; }
   Status status() const;
   std::array<std::uint64_t, kResults> counts() const;
@@ -145,6 +156,9 @@ class TopologyController {
 
   // Serves what the store has; returns how many data centers that are.
   absl::StatusOr<std::size_t> ServeStored();
+  // As it was served before this start, without a ring.
+  absl::StatusOr<std::shared_ptr<const DataCenter>> BuildStored(const DataCenterSpec& spec,
+                                                                RetiredRing without) const;
   absl::StatusOr<std::vector<Change>> TakeUp(const absl::StatusOr<std::string>& bytes,
                                              ReloadTrigger trigger, const std::string& actor);
   // Leaves in `file` what is served here. Where nothing is served yet (`is_first`), nothing is
@@ -163,7 +177,11 @@ class TopologyController {
                 Change& change);
   void Build(const DataCenterSpec& spec, const DataCenter* served, const ReloadLimits* limits,
              const Origin& origin, Change& change);
+  // CheckAnsweringRings, for the share that is wanted and for the one that answers.
+  absl::Status CheckServedRings(const DataCenterSpec& spec) const;
   absl::Status CheckHeldAnsweringRings(const Held& held) const;
+  absl::Status RestoreRing(const DataCenter& served);
+  void FailRestore(const std::string& name, const absl::Status& error);
   void CountBuilds(const DataCenter& built, const DataCenter* served);
 
   void Save(TopologyUpdate update);
@@ -179,6 +197,9 @@ class TopologyController {
   Held held_;
   std::deque<TopologyUpdate> pending_;  // what the store did not take, the oldest first
   std::optional<Failed> failed_;        // the last reload, if it is one
+  // By data center that is served.
+  std::map<std::string, NodeHistory> node_histories_;
+  std::map<std::string, WallTime> failed_restores_;  // the last attempts
 
   std::atomic<std::uint64_t> ring_builds_{0};
   mutable absl::Mutex mutex_;

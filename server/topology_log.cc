@@ -104,7 +104,7 @@ void LogTopologyChange(const TopologyController::Change& change, std::string_vie
 }
 
 void LogLongWalks(const DataCenter& data_center) {
-  for (const DataCenter::BuiltRing* built : {data_center.v1(), &data_center.v2()}) {
+  for (const DataCenter::BuiltRing* built : {data_center.v1(), data_center.v2()}) {
     if (built == nullptr) continue;
     std::size_t lacking = 0;
     std::size_t farthest = 0;

@@ -84,7 +84,7 @@ void ToProto(const RoutingTable& table, v1::DataCenterSummary& proto) {
   proto.set_effective_v2_ppm(table.share().ppm());
   proto.set_effective_reason(std::string(table.share_reason()));
   if (data_center.v1() != nullptr) ToProto(*data_center.v1(), *proto.add_rings());
-  ToProto(data_center.v2(), *proto.add_rings());
+  if (data_center.v2() != nullptr) ToProto(*data_center.v2(), *proto.add_rings());
   proto.set_checksum(table.checksum());
 }
 
@@ -103,7 +103,7 @@ void ToProto(const Change& change, v1::TopologyChange& proto) {
   proto.set_moved_pool(change.difference->Worst(change.share).pool);
   const PoolChurn& all = change.difference->pools.front();
   proto.set_moved_ratio_v1(all.v1.value_or(0));
-  proto.set_moved_ratio_v2(all.v2);
+  proto.set_moved_ratio_v2(all.v2.value_or(0));
 }
 
 void ToProto(const TopologyController::Status& status, const std::string& file,

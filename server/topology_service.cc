@@ -55,7 +55,7 @@ v1::GetRingStatsResponse Measure(const DataCenter& data_center) {
   proto.set_nodes(static_cast<std::int32_t>(data_center.node_set().size()));
   proto.set_total_weight(static_cast<std::int64_t>(data_center.node_set().total_weight()));
   if (data_center.v1() != nullptr) Measure(data_center, *data_center.v1(), *proto.add_rings());
-  Measure(data_center, data_center.v2(), *proto.add_rings());
+  if (data_center.v2() != nullptr) Measure(data_center, *data_center.v2(), *proto.add_rings());
   return proto;
 }
 

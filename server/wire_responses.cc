@@ -114,6 +114,10 @@ void RouteResponseWriter::Write(const RoutingTable& table, const RouteAnswer& an
                     static_cast<std::uint64_t>(answer.ring_version), bytes_);
   AppendTableField(Message::kTableFieldNumber, table, bytes_);
   AppendNumberField(Message::kIsShortFieldNumber, IsShort(answer, replicas), bytes_);
+  if (answer.previous_owner) {
+    AppendNodeField(Message::kPreviousOwnerFieldNumber,
+                    table.data_center().node(*answer.previous_owner), bytes_);
+  }
   SetTo(::grpc_slice_from_copied_buffer(bytes_.data(), bytes_.size()), response);
 }
 
@@ -121,8 +125,8 @@ void BatchResponseWriter::AddNode(const DataCenter::Node& node) {
   AppendNodeField(v1::RouteBatchResponse::kNodesFieldNumber, node, nodes_);
 }
 
-std::size_t BatchResponseWriter::PutLargeIndex(std::uint32_t node_index, std::uint8_t* at) {
-  return PutVarint(node_index, at);
+void BatchResponseWriter::Numbers::AddLarge(std::uint32_t number) {
+  bytes += PutVarint(number, all.data() + bytes);
 }
 
 void BatchResponseWriter::Finish(const RoutingTable& table, grpc::ByteBuffer& response) {
@@ -130,18 +134,23 @@ void BatchResponseWriter::Finish(const RoutingTable& table, grpc::ByteBuffer& re
   std::string before_indexes, before_versions, behind;
   if (keys_ > 0) {
     AppendTag(Message::kNodeIndexesFieldNumber, kWireBytes, before_indexes);
-    AppendVarint(index_bytes_, before_indexes);
+    AppendVarint(indexes_.bytes, before_indexes);
     AppendTag(Message::kRingVersionsFieldNumber, kWireBytes, before_versions);
     AppendVarint(keys_, before_versions);
   }
   AppendTableField(Message::kTableFieldNumber, table, behind);
+  if (places_.bytes > 0) {
+    AppendTag(Message::kPreviousOwnerPlacesFieldNumber, kWireBytes, behind);
+    AppendVarint(places_.bytes, behind);
+  }
 
   const std::string_view parts[] = {nodes_,
                                     before_indexes,
-                                    {reinterpret_cast<const char*>(indexes_.data()), index_bytes_},
+                                    indexes_.view(),
                                     before_versions,
                                     {reinterpret_cast<const char*>(versions_.data()), keys_},
-                                    behind};
+                                    behind,
+                                    places_.view()};
   std::size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
   grpc_slice slice = ::grpc_slice_malloc(size);
@@ -154,7 +163,8 @@ void BatchResponseWriter::Finish(const RoutingTable& table, grpc::ByteBuffer& re
 void BatchResponseWriter::Clear() {
   if (nodes_.capacity() > kKeptNodeBytes) nodes_ = std::string();
   nodes_.clear();
-  index_bytes_ = 0;
+  indexes_.bytes = 0;
+  places_.bytes = 0;
   keys_ = 0;
 }
 

@@ -7,10 +7,12 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "ring/ring.h"
 #include "routing/data_center.h"
@@ -35,14 +37,13 @@ class BatchResponseWriter {
  public:
   void AddNode(const DataCenter::Node& node);
 
-  // The answer to the next key. REQUIRES: node_index < 65,536; there were fewer than kMaxBatchKeys
-  void AddKey(std::uint32_t node_index, RingVersion version) {
-    std::uint8_t* const at = indexes_.data() + index_bytes_;
-    if (node_index < 0x80) [[likely]] {
-      at[0] = static_cast<std::uint8_t>(node_index);
-      index_bytes_ += 1;
-    } else {
-      index_bytes_ += PutLargeIndex(node_index, at);
+  // The answer to the next key. `previous_owner_place` is that of v1::RouteBatchResponse.
+  // REQUIRES: node_index < 65,536, the place at most that; there were fewer than kMaxBatchKeys
+  void AddKey(std::uint32_t node_index, RingVersion version, std::uint32_t previous_owner_place) {
+    indexes_.Add(node_index);
+    if (previous_owner_place != 0 || places_.bytes > 0) {
+      if (places_.bytes == 0) places_.AddZeros(keys_);
+      places_.Add(previous_owner_place);
     }
     versions_[keys_++] = static_cast<std::uint8_t>(version);
   }
@@ -53,14 +54,32 @@ class BatchResponseWriter {
   void Clear();
 
  private:
-  static constexpr std::size_t kMaxIndexBytes = 3;
+  static constexpr std::size_t kMaxNumberBytes = 3;
 
-  static std::size_t PutLargeIndex(std::uint32_t node_index, std::uint8_t* at);
+  // A number for each key, packed.
+  struct Numbers {
+    void Add(std::uint32_t number) {
+      if (number < 0x80) [[likely]] {
+        all[bytes++] = static_cast<std::uint8_t>(number);
+      } else {
+        AddLarge(number);
+      }
+    }
+    void AddLarge(std::uint32_t number);
+    void AddZeros(std::size_t count) {
+      std::fill_n(all.begin(), count, std::uint8_t{0});
+      bytes = count;
+    }
+    std::string_view view() const { return {reinterpret_cast<const char*>(all.data()), bytes}; }
+
+    std::array<std::uint8_t, kMaxBatchKeys * kMaxNumberBytes> all;
+    std::size_t bytes = 0;
+  };
 
   std::string nodes_;
-  std::array<std::uint8_t, kMaxBatchKeys * kMaxIndexBytes> indexes_;
+  Numbers indexes_;
+  Numbers places_;  // of previous owners; none before the first key that has one
   std::array<std::uint8_t, kMaxBatchKeys> versions_;
-  std::size_t index_bytes_ = 0;
   std::size_t keys_ = 0;
 };
 

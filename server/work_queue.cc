@@ -1,14 +1,11 @@
 #include "server/work_queue.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
 
-#include "absl/time/time.h"
+#include "server/low_priority.h"
 
 namespace ringshift {
 namespace {
@@ -17,15 +14,9 @@ absl::Status NotWanted() {
   return absl::CancelledError("the call ended before its turn; nothing was done");
 }
 
-// Of the calling thread; those that it starts inherit it. Where the system refuses, it stays as it
-// was: that costs latency of calls, and no call.
-void TakeLowPriority() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), WorkQueue::kNiceAfterCalls);
-}
-
 }  // namespace
 
-WorkQueue::WorkQueue(Turn turn) : thread_([this, turn] { Run(turn); }) {}
+WorkQueue::WorkQueue(std::chrono::milliseconds pace) : pace_(pace), thread_([this] { Run(); }) {}
 
 WorkQueue::~WorkQueue() {
   Stop(std::chrono::steady_clock::now());
@@ -36,7 +27,7 @@ void WorkQueue::Add(Request request) {
   absl::Status refusal;
   std::deque<Request> unwanted;
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     if (waiting_.size() >= kMaxWaiting) {
       const auto begin = std::stable_partition(
           waiting_.begin(), waiting_.end(), [](const Request& each) { return each.is_wanted(); });
@@ -51,6 +42,7 @@ void WorkQueue::Add(Request request) {
           " calls are waiting for their turn, as many as may; nothing was done: try again later");
     } else {
       waiting_.push_back(std::move(request));
+      changed_.NotifyAll();
     }
   }
   if (!refusal.ok()) request.refuse(refusal);
@@ -62,10 +54,11 @@ bool WorkQueue::Stop(std::chrono::steady_clock::time_point deadline) {
   std::function<void(const absl::Status&)> refuse_unfinished;
   bool idle = false;
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
-    mutex_.AwaitWithTimeout(absl::Condition(this, &WorkQueue::IsIdle),
-                            absl::FromChrono(deadline - std::chrono::steady_clock::now()));
+    changed_.NotifyAll();
+    while (!IsIdle() && changed_.WaitUntil(mutex_, deadline)) {
+    }
     left.swap(waiting_);
     refuse_unfinished.swap(refuse_);
     idle = !busy_;
@@ -80,14 +73,19 @@ bool WorkQueue::Stop(std::chrono::steady_clock::time_point deadline) {
   return idle;
 }
 
-void WorkQueue::Run(Turn turn) {
-  if (turn == Turn::kAfterCalls) TakeLowPriority();
+bool WorkQueue::IsStopping() {
+  const MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void WorkQueue::Run() {
+  TakeLowPriority();
   for (;;) {
     Request request;
     bool wanted = false;
     {
-      const absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &WorkQueue::HasWork));
+      const MutexLock lock(mutex_);
+      while (!stopping_ && waiting_.empty()) changed_.Wait(mutex_);
       if (waiting_.empty()) return;
       request = std::move(waiting_.front());
       waiting_.pop_front();
@@ -98,18 +96,22 @@ void WorkQueue::Run(Turn turn) {
       }
     }
     if (!wanted) {
+      changed_.NotifyAll();
       request.refuse(NotWanted());
       continue;
     }
+    const std::chrono::steady_clock::time_point next = std::chrono::steady_clock::now() + pace_;
     const Deliver deliver = request.work();
     bool awaited = false;
     {
-      const absl::MutexLock lock(&mutex_);
+      const MutexLock lock(mutex_);
       awaited = static_cast<bool>(refuse_);
       refuse_ = nullptr;
       busy_ = false;
+      changed_.NotifyAll();
     }
     if (awaited && deliver) deliver();
+    if (!IsStopping()) std::this_thread::sleep_until(next);
   }
 }
 

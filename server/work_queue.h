@@ -13,14 +13,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
+#include "migration/mutex.h"
 
 namespace ringshift {
 
 class WorkQueue {
  public:
   static constexpr std::size_t kMaxWaiting = 64;
-  static constexpr int kNiceAfterCalls = 10;
 
   // Tells whoever waits what came of the work.
   using Deliver = std::function<void()>;
@@ -35,15 +34,10 @@ class WorkQueue {
     std::function<void(const absl::Status&)> refuse;
   };
 
-  // Who gets a core first where there are not enough.
-  enum class Turn {
-    kWithCalls,
-    // The work, and threads that it starts, have a lower priority (kNiceAfterCalls): they take what
-    // cores have to spare, and a tenth of busy ones.
-    kAfterCalls,
-  };
-
-  explicit WorkQueue(Turn turn = Turn::kWithCalls);
+  // Its thread gives way to those that answer calls: it has a low priority (TakeLowPriority), and
+  // the beginnings of what it does are `pace` apart, until it stops, since even such a thread ends
+  // its turn on a core first.
+  explicit WorkQueue(std::chrono::milliseconds pace = std::chrono::milliseconds(0));
   // Stops at once, but waits for the work that is being done.
   ~WorkQueue();
 
@@ -60,12 +54,14 @@ class WorkQueue {
   bool Stop(std::chrono::steady_clock::time_point deadline);
 
  private:
-  void Run(Turn turn);
+  void Run();
+  bool IsStopping();
 
-  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || !waiting_.empty(); }
   bool IsIdle() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !busy_ && waiting_.empty(); }
 
-  absl::Mutex mutex_;
+  const std::chrono::milliseconds pace_;
+  Mutex mutex_;
+  CondVar changed_;
   std::deque<Request> waiting_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // work is being done
   // Of that work; none if Stop has called it.

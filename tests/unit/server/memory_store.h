@@ -5,6 +5,7 @@
 #define RINGSHIFT_TESTS_UNIT_SERVER_MEMORY_STORE_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,14 +17,20 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "migration/decision.h"
+#include "migration/internal/quote.h"
+#include "migration/internal/store_contents.h"
 #include "migration/store.h"
 
 namespace ringshift::testing {
 
 class MemoryStore final : public MigrationStore {
  public:
+  // Without a clock it is always 1970.
+  explicit MemoryStore(WallClock clock = [] { return WallTime(); }) : clock_(std::move(clock)) {}
+
   // Every later call fails with `status`, unless it is OK.
   void FailWith(absl::Status status) {
     const absl::MutexLock lock(&mutex_);
@@ -35,10 +42,10 @@ class MemoryStore final : public MigrationStore {
     write_status_ = std::move(status);
   }
 
-  // From Block to Unblock SetShare does not return.
+  // From Block to Unblock Update does not return.
   void Block() { SetBlocked(true); }
   void Unblock() { SetBlocked(false); }
-  // Returns when a SetShare waits for Unblock.
+  // Returns when an Update waits for Unblock.
   void WaitUntilBlocked() {
     const absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(&waits_));
@@ -51,6 +58,9 @@ class MemoryStore final : public MigrationStore {
   }
 
   absl::StatusOr<Ensured> EnsureExists(const NewMigration& wanted) override {
+    if (wanted.data_center.empty()) {
+      return absl::InvalidArgumentError("a migration needs a data center");
+    }
     const absl::MutexLock lock(&mutex_);
     if (!status_.ok()) return status_;
     if (const auto it = migrations_.find(wanted.data_center); it != migrations_.end()) {
@@ -58,40 +68,86 @@ class MemoryStore final : public MigrationStore {
     }
     if (!write_status_.ok()) return write_status_;
     Migration migration;
+    migration.data_center = wanted.data_center;
     migration.salt = wanted.salt;
     migration.decision_algorithm = kDecisionAlgorithm;
     migration.share = wanted.share;
-    return Ensured{Write(migration, ChangeFor(wanted, wanted.data_center, ChangeKind::kCreated)),
-                   true};
+    migration.share_time = clock_();
+    MigrationChange change = ChangeFor(wanted, wanted.data_center, ChangeKind::kCreated);
+    change.time = migration.share_time;
+    change.to = wanted.share;
+    return Ensured{Write(migration, Append({change}).front()), true};
   }
 
-  absl::StatusOr<Migration> SetShare(const ShareChange& change) override {
+  absl::StatusOr<std::vector<Migration>> Update(const MigrationUpdate& update) override {
+    if (absl::Status status = internal::CheckUpdate(update); !status.ok()) return status;
     const absl::MutexLock lock(&mutex_);
     waits_ = blocked_;
     mutex_.Await(absl::Condition(
         +[](bool* blocked) { return !*blocked; }, &blocked_));
     waits_ = false;
-    absl::StatusOr<Migration> migration = Find(change.data_center, change.expected_revision);
-    if (!migration.ok()) return migration.status();
-    const Share from = migration->share;
-    migration->share = change.share;
-    const Migration stored =
-        Write(*migration, ChangeFor(change, change.data_center, ChangeKind::kShare, from));
+    const WallTime now = clock_();
+    std::vector<Migration> migrations;
+    std::vector<MigrationChange> changes;
+    for (const Migration& wanted : update.migrations) {
+      absl::StatusOr<Migration> migration = Find(wanted.data_center, wanted.revision);
+      if (!migration.ok()) return migration.status();
+      MigrationChange change =
+          ChangeFor(update, wanted.data_center, update.kind, migration->share, update.detail);
+      change.time = now;
+      change.to = wanted.share;
+      changes.push_back(std::move(change));
+      migration->share = wanted.share;
+      migration->share_time = wanted.share_time;
+      migration->is_frozen = wanted.is_frozen;
+      migration->retired = wanted.retired;
+      migration->answers = wanted.answers;
+      migrations.push_back(*std::move(migration));
+    }
+    changes = Append(std::move(changes));
+    for (std::size_t i = 0; i < migrations.size(); ++i) {
+      migrations[i] = Write(migrations[i], changes[i]);
+    }
     std::this_thread::yield();  // the store is what a change waits for
-    return stored;
+    return migrations;
+  }
+
+  absl::StatusOr<DefaultShare> LoadDefaultShare() override {
+    const absl::MutexLock lock(&mutex_);
+    if (!status_.ok()) return status_;
+    return default_share_;
+  }
+
+  absl::StatusOr<DefaultShare> SetDefaultShare(const DefaultShareUpdate& update) override {
+    const absl::MutexLock lock(&mutex_);
+    if (!status_.ok()) return status_;
+    if (!write_status_.ok()) return write_status_;
+    if (absl::Status status = internal::CheckRevision(default_share_, update.base_revision);
+        !status.ok()) {
+      return status;
+    }
+    MigrationChange change = ChangeFor(update, "", ChangeKind::kDefaultShare, default_share_.share);
+    change.time = clock_();
+    change.to = update.share;
+    default_share_ = {update.share, Append({std::move(change)}).front().revision};
+    return default_share_;
   }
 
   absl::StatusOr<Migration> Forget(const ForgetRequest& request) override {
     const absl::MutexLock lock(&mutex_);
-    absl::StatusOr<Migration> migration = Find(request.data_center, request.expected_revision);
+    absl::StatusOr<Migration> migration = Find(request.data_center, request.base_revision);
     if (!migration.ok()) return migration.status();
-    Erase(ChangeFor(request, request.data_center, ChangeKind::kForgotten, migration->share));
+    Erase(request.data_center);
+    MigrationChange change =
+        ChangeFor(request, request.data_center, ChangeKind::kForgotten, migration->share);
+    change.time = clock_();
+    Append({std::move(change)});
     return migration;
   }
 
   absl::StatusOr<Migration> Rename(const RenameRequest& request) override {
     if (request.from.empty() || request.to.empty() || request.from == request.to) {
-      return absl::InvalidArgumentError("not two names");
+      return absl::InvalidArgumentError("a migration is renamed from one data center to another");
     }
     const absl::MutexLock lock(&mutex_);
     absl::StatusOr<Migration> migration = Find(request.from, std::nullopt);
@@ -99,29 +155,48 @@ class MemoryStore final : public MigrationStore {
     std::optional<Share> before;
     if (const auto it = migrations_.find(request.to); it != migrations_.end()) {
       if (!IsPristine(it->second)) {
-        return absl::AlreadyExistsError("the migration of " + request.to + " was changed");
+        return absl::AlreadyExistsError(
+            absl::StrCat("the migration of ", internal::Quote(request.to), " was changed by ",
+                         internal::Quote(it->second.actor)));
       }
       before = it->second.share;
     }
-    if (!request.keep_from) {
-      Erase(ChangeFor(request, request.from, ChangeKind::kRenamed, migration->share,
-                      "to " + request.to));
-    }
-    return Write(
-        *migration,
+    const WallTime now = clock_();
+    std::vector<MigrationChange> changes = {
         ChangeFor(request, request.to, before ? ChangeKind::kShare : ChangeKind::kCreated, before,
-                  (request.keep_from ? "copied from " : "renamed from ") + request.from));
+                  (request.keep_from ? "copied from " : "renamed from ") + request.from)};
+    changes[0].time = now;
+    changes[0].to = migration->share;
+    if (!request.keep_from) {
+      changes.push_back(ChangeFor(request, request.from, ChangeKind::kRenamed, migration->share,
+                                  "to " + request.to));
+      changes[1].time = now;
+      Erase(request.from);
+    }
+    return Write(*migration, Append(std::move(changes)).front());
   }
 
   absl::StatusOr<std::vector<MigrationChange>> History(const HistoryQuery& query) override {
     const absl::MutexLock lock(&mutex_);
     if (!status_.ok()) return status_;
     std::vector<MigrationChange> changes;
-    for (auto it = history_.rbegin(); it != history_.rend() && changes.size() < query.limit; ++it) {
-      if (!query.data_center.empty() && it->data_center != query.data_center) continue;
-      if (query.before_revision && it->revision >= *query.before_revision) continue;
-      changes.push_back(*it);
+    for (const MigrationChange& change : history_) {
+      if (!query.data_center.empty() && change.data_center != query.data_center) continue;
+      if (query.before.has_value()) {
+        if (change.revision > query.before->revision) continue;
+        if (change.revision == query.before->revision &&
+            change.data_center <= query.before->data_center) {
+          continue;
+        }
+      }
+      changes.push_back(change);
     }
+    std::sort(changes.begin(), changes.end(),
+              [](const MigrationChange& a, const MigrationChange& b) {
+                if (a.revision != b.revision) return a.revision > b.revision;
+                return a.data_center < b.data_center;
+              });
+    if (changes.size() > query.limit) changes.resize(query.limit);
     return changes;
   }
 
@@ -132,6 +207,7 @@ class MemoryStore final : public MigrationStore {
   }
 
   absl::Status SaveTopology(const TopologyUpdate& update) override {
+    if (absl::Status status = internal::CheckTopology(update); !status.ok()) return status;
     const absl::MutexLock lock(&mutex_);
     if (!status_.ok()) return status_;
     const auto it = topologies_.find(update.data_center);
@@ -140,11 +216,14 @@ class MemoryStore final : public MigrationStore {
       return absl::OkStatus();
     }
     if (!write_status_.ok()) return write_status_;
-    const MigrationChange& change = Append(
-        ChangeFor(update, update.data_center, ChangeKind::kTopology, std::nullopt, update.detail));
+    MigrationChange change =
+        ChangeFor(update, update.data_center, ChangeKind::kTopology, std::nullopt, update.detail);
+    change.time = clock_();
+    change = Append({std::move(change)}).front();
     if (update.text.has_value()) {
-      topologies_[update.data_center] = {update.data_center, *update.text, change.revision,
-                                         change.time,        change.actor, change.reason};
+      topologies_[update.data_center] = {update.data_center, *update.text, update.node_changes,
+                                         change.revision,    change.time,  change.actor,
+                                         change.reason};
     } else {
       topologies_.erase(it);
     }
@@ -163,10 +242,12 @@ class MemoryStore final : public MigrationStore {
   }
 
   absl::Status Import(const StoreContents& contents) override {
+    if (absl::Status status = internal::CheckContents(contents); !status.ok()) return status;
     const absl::MutexLock lock(&mutex_);
     if (!status_.ok()) return status_;
     if (!write_status_.ok()) return write_status_;
-    if (Contents() != StoreContents()) return absl::FailedPreconditionError("not empty");
+    if (Contents() != StoreContents())
+      return absl::FailedPreconditionError("the store is not empty");
     for (const Migration& migration : contents.migrations) {
       migrations_[migration.data_center] = migration;
     }
@@ -174,6 +255,7 @@ class MemoryStore final : public MigrationStore {
       topologies_[topology.data_center] = topology;
     }
     history_ = contents.history;
+    default_share_ = contents.default_share;
     revision_ = contents.last_revision;
     return absl::OkStatus();
   }
@@ -186,6 +268,7 @@ class MemoryStore final : public MigrationStore {
     return values;
   }
 
+  // A change without its revision, its time and the share that it leads to.
   template <typename Request>
   static MigrationChange ChangeFor(const Request& request, const std::string& data_center,
                                    ChangeKind kind, std::optional<Share> from = std::nullopt,
@@ -206,55 +289,63 @@ class MemoryStore final : public MigrationStore {
   }
 
   StoreContents Contents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return {Values(migrations_), Values(topologies_), history_, revision_};
+    return {Values(migrations_), Values(topologies_), history_, default_share_, revision_};
   }
 
   // The migration that a change is about.
   absl::StatusOr<Migration> Find(const std::string& data_center,
-                                 std::optional<std::int64_t> expected_revision)
+                                 std::optional<std::int64_t> base_revision)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!status_.ok()) return status_;
     if (!write_status_.ok()) return write_status_;
     const auto it = migrations_.find(data_center);
-    if (it == migrations_.end()) return absl::NotFoundError("no migration of " + data_center);
-    if (expected_revision && *expected_revision != it->second.revision) {
-      return absl::AbortedError("stale revision");
+    if (it == migrations_.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("the store has no migration of ", internal::Quote(data_center)));
+    }
+    if (absl::Status status = internal::CheckRevision(it->second, base_revision); !status.ok()) {
+      return status;
     }
     return it->second;
   }
 
   bool IsPristine(const Migration& migration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return std::any_of(history_.begin(), history_.end(), [&](const MigrationChange& change) {
-      return change.revision == migration.revision && change.kind == ChangeKind::kCreated &&
-             change.detail.empty();
+      return change.revision == migration.revision && change.data_center == migration.data_center &&
+             change.kind == ChangeKind::kCreated && change.detail.empty();
     });
   }
 
-  const MigrationChange& Append(MigrationChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    change.revision = ++revision_;
-    history_.push_back(std::move(change));
-    return history_.back();
+  // Returns the changes, with the next revision.
+  std::vector<MigrationChange> Append(std::vector<MigrationChange> changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ++revision_;
+    for (MigrationChange& change : changes) change.revision = revision_;
+    const auto begin = history_.insert(history_.end(), changes.begin(), changes.end());
+    std::sort(begin, history_.end(), [](const MigrationChange& a, const MigrationChange& b) {
+      return a.data_center < b.data_center;
+    });
+    return changes;
   }
 
-  Migration Write(Migration migration, MigrationChange change)
+  // Writes the migration as made by the change.
+  Migration Write(Migration migration, const MigrationChange& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    change.to = migration.share;
-    const MigrationChange& appended = Append(std::move(change));
-    migration.data_center = appended.data_center;
-    migration.revision = appended.revision;
-    migration.update_time = appended.time;
-    migration.actor = appended.actor;
-    migration.reason = appended.reason;
+    migration.data_center = change.data_center;
+    migration.revision = change.revision;
+    migration.update_time = change.time;
+    migration.actor = change.actor;
+    migration.reason = change.reason;
     migrations_[migration.data_center] = migration;
     return migration;
   }
 
-  void Erase(MigrationChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    migrations_.erase(change.data_center);
-    topologies_.erase(change.data_center);
-    Append(std::move(change));
+  void Erase(const std::string& data_center) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    migrations_.erase(data_center);
+    topologies_.erase(data_center);
   }
 
+  const WallClock clock_;
   absl::Mutex mutex_;
   bool blocked_ ABSL_GUARDED_BY(mutex_) = false;
   bool waits_ ABSL_GUARDED_BY(mutex_) = false;
@@ -264,6 +355,7 @@ class MemoryStore final : public MigrationStore {
   std::map<std::string, Migration> migrations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, StoredTopology> topologies_ ABSL_GUARDED_BY(mutex_);
   std::vector<MigrationChange> history_ ABSL_GUARDED_BY(mutex_);
+  DefaultShare default_share_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ringshift::testing

@@ -65,7 +65,12 @@ class MetricsTest : public testing::SmallRouterTest {
                                directory_,
                                routes_};
   StoreHealth health_{"sqlite:/s.db", /*was_created=*/true, store_};
-  RouterMetrics metrics_{directory_, routes_, controller_, topology_, health_};
+  OutcomeCounts outcomes_{directory_};
+  RateWindow rates_{routes_, outcomes_};
+  ChangeFeed feed_{"1"};
+  WatchCalls watches_{feed_, {}, {}};
+  RouterMetrics metrics_{directory_, routes_,   rates_,   controller_, topology_,
+                         health_,    outcomes_, watches_, watches_};
 };
 
 TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
@@ -98,6 +103,10 @@ TEST_F(MetricsTest, EverySeriesIsThereBeforeAnythingHappened) {
             HasSubstr("ringshift_topology_generation 1\n"),
             HasSubstr("ringshift_ring_builds_total 3\n"),
             HasSubstr("ringshift_topology_nodes{data_center=\"ams\"} 3\n"),
+            HasSubstr("ringshift_reported_outcomes_total{data_center=\"new\",ring_version=\"v2\","
+                      "outcome=\"hit\"} 0\n"),
+            HasSubstr("ringshift_watches{method=\"WatchRouting\"} 0\n"),
+            HasSubstr("ringshift_watches{method=\"WatchMigrations\"} 0\n"),
             HasSubstr("ringshift_startup_duration_seconds 1.5\n"),
             HasSubstr("ringshift_build_info{version=\"0."), HasSubstr("process_open_fds "),
             HasSubstr("process_start_time_seconds ")));
@@ -116,7 +125,7 @@ TEST_F(MetricsTest, ADataCenterWithoutV1HasNoSeriesOfV1) {
 
 TEST_F(MetricsTest, TheRatioAndRevisionAreThoseInForce) {
   Start();
-  ASSERT_THAT(controller_.SetShare({"ams", Share::FromPpm(375'000).value(), {}, "me", ""}), IsOk());
+  ASSERT_THAT(Set("ams", 375'000), IsOk());
   for (const char* kind : {"requested", "effective"}) {
     EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"ams\",kind=\"" + std::string(kind) +
                     "\"}"),
@@ -124,6 +133,23 @@ TEST_F(MetricsTest, TheRatioAndRevisionAreThoseInForce) {
   }
   EXPECT_EQ(Value("ringshift_migration_revision{data_center=\"ams\"}"),
             std::to_string(Table("ams")->migration().revision));
+}
+
+TEST_F(MetricsTest, WhatIsFrozenOverriddenRetiredOrNotDurableIsThere) {
+  Start();
+  const auto value = [this](const std::string& name, const std::string& more = "") {
+    return Value("ringshift_migration_" + name + "{data_center=\"ams\"" + more + "}");
+  };
+  EXPECT_EQ(value("frozen") + value("override") + value("durable"), "001");
+  ASSERT_THAT(controller_.Override(testing::OrderFor("ams"), Share::All()), IsOk());
+  EXPECT_EQ(value("override"), "1");
+  ASSERT_THAT(controller_.Rollback(testing::OrderFor("ams")), IsOk());
+  EXPECT_EQ(value("frozen") + value("override") + value("durable"), "100");
+  ASSERT_THAT(controller_.SaveRollbacks(), IsOk());
+  EXPECT_EQ(value("frozen") + value("durable"), "11");
+  ASSERT_THAT(controller_.Retire(testing::OrderFor("ams"), RingVersion::kV2, {}), IsOk());
+  EXPECT_EQ(value("retired", ",ring_version=\"v2\""), "1");
+  EXPECT_EQ(value("retired", ",ring_version=\"v1\""), "0");
 }
 
 TEST_F(MetricsTest, BeforeItIsReadyARouterClaimsNoState) {
@@ -183,7 +209,7 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
     node.weight = 10;
     fleet.nodes.push_back(node);
   }
-  ASSERT_THAT(controller_.Adopt(Built(fleet), Allow), IsOk());
+  ASSERT_THAT(controller_.Adopt(Built(fleet), {}, Allow), IsOk());
   EXPECT_THAT(
       metrics_.ToText(),
       AllOf(
@@ -193,22 +219,23 @@ TEST_F(MetricsTest, TheCollisionsOfARingAreCounted) {
 
 TEST_F(MetricsTest, APoolOfLongWalksShowsThemAndTheMemoryOfItsOwnRing) {
   const auto sparse = Built(DataCenterOfSparsePools("sparse", 1));
-  ASSERT_THAT(controller_.Adopt(sparse, Allow), IsOk());
-  const PoolRing& pool = sparse->v2().pools[1];
+  ASSERT_THAT(controller_.Adopt(sparse, {}, Allow), IsOk());
+  const PoolRing& pool = sparse->v2()->pools[1];
   ASSERT_NE(pool.own, nullptr);
   const std::string labels = "{data_center=\"sparse\",ring_version=\"v2\",pool=\"p0\"} ";
   const std::string text = metrics_.ToText();
   EXPECT_THAT(
       text,
-      AllOf(HasSubstr("ringshift_ring_pool_memory_bytes" + labels +
-                      std::to_string(pool.own->memory_bytes()) + "\n"),
-            HasSubstr("ringshift_ring_memory_bytes{data_center=\"sparse\",ring_version="
-                      "\"v2\"} " +
-                      std::to_string(sparse->v2().ring->memory_bytes() + pool.own->memory_bytes()) +
-                      "\n"),
-            HasSubstr("ringshift_ring_pool_walk_points" + labels),
-            Not(HasSubstr("ringshift_ring_pool_walk_points{data_center=\"sparse\",ring_version="
-                          "\"v2\",pool=\"default\"}"))));
+      AllOf(
+          HasSubstr("ringshift_ring_pool_memory_bytes" + labels +
+                    std::to_string(pool.own->memory_bytes()) + "\n"),
+          HasSubstr("ringshift_ring_memory_bytes{data_center=\"sparse\",ring_version="
+                    "\"v2\"} " +
+                    std::to_string(sparse->v2()->ring->memory_bytes() + pool.own->memory_bytes()) +
+                    "\n"),
+          HasSubstr("ringshift_ring_pool_walk_points" + labels),
+          Not(HasSubstr("ringshift_ring_pool_walk_points{data_center=\"sparse\",ring_version="
+                        "\"v2\",pool=\"default\"}"))));
   const std::size_t walk = text.find("ringshift_ring_pool_walk_points" + labels);
   EXPECT_NEAR(std::stod(text.substr(text.find("} ", walk) + 2)), pool.walk.mean, 0.001);
 }
@@ -236,7 +263,7 @@ TEST_F(MetricsTest, AnUnforeseenCodeAppearsOnceItHappened) {
 TEST_F(MetricsTest, ADataCenterWithoutV1AnswersWithAnotherShareThanItsMigrationHas) {
   Start();
   ASSERT_THAT(controller_.Rename({"ams", "fra", false, "me", ""}), IsOk());
-  ASSERT_THAT(controller_.Adopt(Built(SmallDataCenter("fra", /*has_v1=*/false)), Allow), IsOk());
+  ASSERT_THAT(Adopt(SmallDataCenter("fra", /*has_v1=*/false)), IsOk());
   EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"fra\",kind=\"requested\"}"), "0");
   EXPECT_EQ(Value("ringshift_migration_v2_ratio{data_center=\"fra\",kind=\"effective\"}"), "1");
 }
@@ -251,7 +278,7 @@ TEST_F(MetricsTest, TheChecksumIsExactlyTheLowest48BitsOfTheTables) {
               Table(name)->checksum() & 0xFFFF'FFFF'FFFFu);
   }
   const std::string before = Value("ringshift_routing_checksum{data_center=\"ams\"}");
-  ASSERT_THAT(controller_.SetShare({"ams", Share::All(), {}, "me", ""}), IsOk());
+  ASSERT_THAT(Set("ams", Share::kMaxPpm), IsOk());
   EXPECT_EQ(Value("ringshift_routing_checksum{data_center=\"ams\"}"), before);
 }
 

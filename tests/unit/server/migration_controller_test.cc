@@ -20,7 +20,6 @@ namespace {
 
 using ::ringshift::testing::Allow;
 using ::ringshift::testing::Built;
-using ::ringshift::testing::ChangeTo;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
@@ -42,9 +41,7 @@ class MigrationControllerTest : public testing::SmallRouterTest {
     return views;
   }
 
-  absl::Status Adopt(const std::string& name) {
-    return controller_.Adopt(Built(SmallDataCenter(name)), Allow);
-  }
+  absl::Status Adopt(const std::string& name) { return Adopt(SmallDataCenter(name)); }
   using SmallRouterTest::Adopt;
 };
 
@@ -65,60 +62,70 @@ TEST_F(MigrationControllerTest, ADataCenterThatIsGivenAV1StaysOnV2) {
   EXPECT_EQ(Table("new")->migration().share, Share::All());
   RoutingDirectory after_restart;
   MigrationController controller(store_, after_restart);
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("new", /*has_v1=*/true)), Allow), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("new", /*has_v1=*/true)), {}, Allow), IsOk());
   EXPECT_EQ(after_restart.Find("new").value()->share(), Share::All());
 }
 
 TEST_F(MigrationControllerTest, AStoredShareIsInForceFromTheFirstTable) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(375'000)), IsOk());
+  ASSERT_THAT(Set("ams", 375'000), IsOk());
   RoutingDirectory after_restart;
   MigrationController controller(store_, after_restart);
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), {}, Allow), IsOk());
   EXPECT_EQ(after_restart.Find("ams").value()->share().ppm(), 375'000);
 }
 
 TEST_F(MigrationControllerTest, AChangeIsPublishedWithTheSameRings) {
   const std::shared_ptr<const RoutingTable> before = Table("ams");
-  const auto changed = controller_.SetShare(ChangeTo(250'000, before->migration().revision));
+  const auto changed = Set("ams", 250'000, before->migration().revision);
   ASSERT_THAT(changed, IsOk());
   EXPECT_EQ(changed->previous, Share::None());
-  EXPECT_EQ(changed->table, Table("ams"));
+  EXPECT_EQ(changed->view.table, Table("ams"));
   EXPECT_EQ(Table("ams")->share().ppm(), 250'000);
   EXPECT_EQ(&Table("ams")->data_center(), &before->data_center());
   EXPECT_EQ(before->share(), Share::None());  // a request that has it goes on with it
 }
 
+TEST_F(MigrationControllerTest, EveryChangeOfWhatAnswersIsToldUntilNobodyIsToBe) {
+  int told = 0;
+  controller_.SetOnPublish([&told] { ++told; });
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
+  EXPECT_EQ(told, 1);
+  ASSERT_THAT(controller_.Override(testing::OrderFor("ams"), Share::None()), IsOk());
+  ASSERT_THAT(controller_.ClearOverride(testing::OrderFor("ams")), IsOk());
+  EXPECT_EQ(told, 3);
+  ASSERT_THAT(controller_.Rollback(testing::OrderFor("ams")), IsOk());
+  EXPECT_EQ(told, 4);
+  controller_.SetOnPublish(nullptr);
+  ASSERT_THAT(controller_.SaveRollbacks(), IsOk());
+  EXPECT_EQ(told, 4);
+}
+
 TEST_F(MigrationControllerTest, WhatTheStoreRefusesIsNotPublished) {
   const std::shared_ptr<const RoutingTable> before = Table("ams");
-  EXPECT_THAT(controller_.SetShare(ChangeTo(1, before->migration().revision + 7)),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("stale revision")));
+  EXPECT_THAT(Set("ams", 1, before->migration().revision - 1),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("changed since revision")));
   store_.FailWith(absl::UnavailableError("the disk is full"));
-  EXPECT_THAT(controller_.SetShare(ChangeTo(1)),
+  EXPECT_THAT(Set("ams", 1),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the disk is full")));
   EXPECT_EQ(Table("ams"), before);
 }
 
 TEST_F(MigrationControllerTest, ADataCenterWithoutV1TakesNoShareButAll) {
   for (const std::int64_t ppm : {0, 999'999}) {
-    ShareChange change = ChangeTo(ppm);
-    change.data_center = "new";
-    EXPECT_THAT(controller_.SetShare(change),
-                StatusIs(absl::StatusCode::kFailedPrecondition,
-                         AllOf(HasSubstr("\"new\""), HasSubstr("no ring v1"),
-                               HasSubstr("the only share to set is 100%"))));
+    EXPECT_THAT(Set("new", ppm), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          AllOf(HasSubstr("\"new\""), HasSubstr("no ring v1"),
+                                                HasSubstr("the only share to set is 100%"))));
   }
   EXPECT_EQ(Table("new")->share(), Share::All());
 }
 
 TEST_F(MigrationControllerTest, AMigrationThatWasRenamedToNoV1IsSetToAllSoThatAV1MayCome) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(300'000)), IsOk());
+  ASSERT_THAT(Set("ams", 300'000), IsOk());
   controller_.Drop("ams");
   ASSERT_THAT(controller_.Rename(Rename("ams", "new")), IsOk());
   EXPECT_EQ(Table("new")->migration().share.ppm(), 300'000);
   EXPECT_EQ(Table("new")->share(), Share::All());
-  ShareChange change = ChangeTo(1'000'000);
-  change.data_center = "new";
-  ASSERT_THAT(controller_.SetShare(change), IsOk());
+  ASSERT_THAT(Set("new", 1'000'000), IsOk());
   EXPECT_EQ(Table("new")->migration().share, Share::All());
   EXPECT_EQ(Table("new")->migration().salt, "ams");
   EXPECT_THAT(
@@ -128,7 +135,7 @@ TEST_F(MigrationControllerTest, AMigrationThatWasRenamedToNoV1IsSetToAllSoThatAV
 
 TEST_F(MigrationControllerTest, WhatIsNotSelectedIsKeptAndIsNoOrphan) {
   RoutingDirectory directory;
-  MigrationController controller(store_, directory, {"ams", "gone"});
+  MigrationController controller(store_, directory, {{"ams", "gone"}});
   ASSERT_THAT(controller.Load(), IsOk());
   EXPECT_EQ(controller.OrphanCount(), 1);  // `ams`
   EXPECT_TRUE(controller.Find("ams")->is_orphan);
@@ -144,7 +151,7 @@ TEST_F(MigrationControllerTest, WhatIsNotSelectedIsKeptAndIsNoOrphan) {
   ASSERT_THAT(controller.Rename(Rename("new", "newer")), IsOk());
   EXPECT_THAT(controller.Find("new"), IsOk());  // still there
 
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), {}, Allow), IsOk());
   EXPECT_EQ(controller.OrphanCount(), 0);
   EXPECT_FALSE(controller.Find("ams")->is_orphan);
   controller.Drop("ams");
@@ -152,22 +159,20 @@ TEST_F(MigrationControllerTest, WhatIsNotSelectedIsKeptAndIsNoOrphan) {
 }
 
 TEST_F(MigrationControllerTest, AnUnknownDataCenterIsNamedWithTheKnownOnes) {
-  ShareChange change = ChangeTo(0);
-  change.data_center = "asm";
-  EXPECT_THAT(controller_.SetShare(change),
+  EXPECT_THAT(Set("asm", 0),
               StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("asm"), HasSubstr("ams"))));
 }
 
 TEST_F(MigrationControllerTest, AStoreThatCannotBeReadPublishesNothing) {
   store_.FailWith(absl::UnavailableError("the disk is gone"));
-  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("fra")), Allow),
+  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("fra")), {}, Allow),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("\"fra\""), HasSubstr("the disk is gone"))));
   EXPECT_THAT(directory_.Find("fra"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("fra")));
 }
 
 TEST_F(MigrationControllerTest, WhatTheStoreHasAndNobodyServesIsAnOrphan) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   RoutingDirectory after_restart;
   MigrationController controller(store_, after_restart);
   ASSERT_THAT(controller.Load(), IsOk());
@@ -176,7 +181,7 @@ TEST_F(MigrationControllerTest, WhatTheStoreHasAndNobodyServesIsAnOrphan) {
   ASSERT_THAT(orphan, IsOk());
   EXPECT_EQ(orphan->table, nullptr);
   EXPECT_EQ(orphan->migration.share.ppm(), 250'000);
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), Allow), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("ams")), {}, Allow), IsOk());
   EXPECT_EQ(controller.OrphanCount(), 1);
   const auto served = controller.Find("ams");
   ASSERT_THAT(served, IsOk());
@@ -185,13 +190,12 @@ TEST_F(MigrationControllerTest, WhatTheStoreHasAndNobodyServesIsAnOrphan) {
 }
 
 TEST_F(MigrationControllerTest, ADroppedDataCenterKeepsItsMigrationForItsReturn) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   controller_.Drop("ams");
   controller_.Drop("ams");
   EXPECT_THAT(directory_.Find("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("ams")));
   EXPECT_THAT(Views(), ElementsAre("ams:250000!", "new:1000000"));
-  EXPECT_THAT(controller_.SetShare(ChangeTo(0)),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
+  EXPECT_THAT(Set("ams", 0), StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"ams\"")));
   ASSERT_THAT(Adopt("ams"), IsOk());
   EXPECT_THAT(Views(), ElementsAre("ams:250000", "new:1000000"));
 }
@@ -204,21 +208,21 @@ TEST_F(MigrationControllerTest, AnUnknownMigrationIsNamedWithTheKnownOnes) {
 }
 
 TEST_F(MigrationControllerTest, AServedDataCenterIsAdoptedAnewWithoutTheStore) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   const Migration before = Table("ams")->migration();
   store_.FailWith(absl::UnavailableError("the disk is gone"));
   const std::shared_ptr<const DataCenter> changed = Built(SmallDataCenter("ams"));
-  ASSERT_THAT(controller_.Adopt(changed, Allow), IsOk());
+  ASSERT_THAT(controller_.Adopt(changed, {}, Allow), IsOk());
   EXPECT_EQ(Table("ams")->shared_data_center(), changed);
   EXPECT_EQ(Table("ams")->migration(), before);
 }
 
 TEST_F(MigrationControllerTest, TheCheckOfAnAdoptionSeesThePresentShareAndMayRefuse) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   const std::shared_ptr<const RoutingTable> before = Table("ams");
   std::optional<Share> seen;
-  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("ams")),
-                                [&seen](const Migration& migration) -> absl::Status {
+  EXPECT_THAT(controller_.Adopt(Built(SmallDataCenter("ams")), {},
+                                [&seen](const Migration& migration, Share) -> absl::Status {
                                   seen = migration.share;
                                   return absl::FailedPreconditionError("not now");
                                 }),
@@ -228,7 +232,7 @@ TEST_F(MigrationControllerTest, TheCheckOfAnAdoptionSeesThePresentShareAndMayRef
 }
 
 TEST_F(MigrationControllerTest, AnOrphanIsForgottenAndComesBackAtZero) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   EXPECT_THAT(controller_.Forget(Forget("ams")),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("serves"), HasSubstr("\"ams\""))));
@@ -254,7 +258,7 @@ TEST_F(MigrationControllerTest, WhatTheStoreDoesNotForgetStaysAnOrphan) {
 }
 
 TEST_F(MigrationControllerTest, ARenamedMigrationIsInForceAtOnceWhereItsNewNameIsServed) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   ASSERT_THAT(Adopt("fra"), IsOk());
   controller_.Drop("ams");
   const std::shared_ptr<const RoutingTable> before = Table("fra");
@@ -268,10 +272,10 @@ TEST_F(MigrationControllerTest, ARenamedMigrationIsInForceAtOnceWhereItsNewNameI
 }
 
 TEST_F(MigrationControllerTest, ARenamedDataCenterThatIsServedKeepsItsMigrationToo) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   ASSERT_THAT(controller_.Rename(Rename("ams", "fra")), IsOk());
   EXPECT_THAT(Views(), ElementsAre("ams:250000", "fra:250000!", "new:1000000"));
-  ASSERT_THAT(controller_.SetShare(ChangeTo(300'000)), IsOk());
+  ASSERT_THAT(Set("ams", 300'000), IsOk());
   ASSERT_THAT(Adopt("fra"), IsOk());
   EXPECT_EQ(Table("fra")->migration().salt, "ams");
   EXPECT_THAT(Views(), ElementsAre("ams:300000", "fra:250000", "new:1000000"));
@@ -279,7 +283,7 @@ TEST_F(MigrationControllerTest, ARenamedDataCenterThatIsServedKeepsItsMigrationT
 
 TEST_F(MigrationControllerTest, ANameWhoseShareSomebodySetIsNotOverwritten) {
   ASSERT_THAT(Adopt("fra"), IsOk());
-  ASSERT_THAT(controller_.SetShare(ChangeTo(250'000)), IsOk());
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
   EXPECT_THAT(controller_.Rename(Rename("fra", "ams")),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("ams")));
   EXPECT_THAT(controller_.Rename(Rename("nowhere", "ams")),
@@ -296,7 +300,7 @@ TEST_F(MigrationControllerTest, ADecisionThatThisProgramDoesNotKnowIsNotRenamedT
   RoutingDirectory directory;
   MigrationController controller(store, directory);
   ASSERT_THAT(controller.Load(), IsOk());
-  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("fra")), Allow), IsOk());
+  ASSERT_THAT(controller.Adopt(Built(SmallDataCenter("fra")), {}, Allow), IsOk());
   EXPECT_THAT(controller.Rename(Rename("ams", "fra")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("from-the-future")));
   EXPECT_EQ(directory.Find("fra").value()->migration().salt, "fra");
@@ -317,7 +321,7 @@ TEST_F(MigrationControllerTest, AListIsWholeWhileDataCentersComeAndGo) {
   const std::shared_ptr<const DataCenter> ams = Built(SmallDataCenter("ams"));
   while (!done) {
     controller_.Drop("ams");
-    EXPECT_THAT(controller_.Adopt(ams, Allow), IsOk());
+    EXPECT_THAT(controller_.Adopt(ams, {}, Allow), IsOk());
   }
   reader.join();
   EXPECT_THAT(Views(), ElementsAre("ams:0", "new:1000000"));
@@ -336,8 +340,7 @@ TEST_F(MigrationControllerTest, ConcurrentChangesArePublishedInTheOrderOfTheStor
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([this, t] {
-      for (int i = 0; i < 200; ++i)
-        EXPECT_THAT(controller_.SetShare(ChangeTo(1000 * t + i)), IsOk());
+      for (int i = 0; i < 200; ++i) EXPECT_THAT(Set("ams", 1000 * t + i), IsOk());
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -147,7 +147,7 @@ class MigrationServiceTest : public testing::SmallRouterTest {
     call.context.set_deadline(std::chrono::system_clock::now() + kPatience);
     call.context.AddMetadata(EndedCalls::kName, std::to_string(ppm));
     v1::SetMigrationRequest request;
-    request.set_data_center("ams");
+    request.mutable_selector()->add_data_centers("ams");
     request.set_v2_ppm(ppm);
     call.reader =
         v1::MigrationService::NewStub(admin_)->AsyncSetMigration(&call.context, request, &done_);
@@ -199,21 +199,30 @@ class MigrationServiceTest : public testing::SmallRouterTest {
     return v1::RoutingService::NewStub(channel)->Route(&context, request, &response);
   }
 
-  static grpc::Status Get(const std::shared_ptr<grpc::Channel>& channel) {
+  static grpc::Status Get(const std::shared_ptr<grpc::Channel>& channel,
+                          v1::Migration* migration = nullptr) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     v1::GetMigrationRequest request;
     request.set_data_center("ams");
     v1::GetMigrationResponse response;
-    return v1::MigrationService::NewStub(channel)->GetMigration(&context, request, &response);
+    grpc::Status status =
+        v1::MigrationService::NewStub(channel)->GetMigration(&context, request, &response);
+    if (migration != nullptr) *migration = response.migration();
+    return status;
   }
 
   Lifecycle lifecycle_;
   RouteMetrics metrics_;
+  OutcomeCounts outcomes_{directory_};
+  std::chrono::steady_clock::time_point time_;
+  RateWindow rates_{metrics_, outcomes_, [this] { return time_; }};
+  Forecaster forecaster_{metrics_, rates_, [](std::string_view) { return std::nullopt; }};
   WorkQueue changes_;
   WorkQueue reads_;
   RoutingService routing_service_{lifecycle_, directory_};
-  MigrationService migration_service_{lifecycle_, controller_, store_, changes_, reads_};
+  MigrationService migration_service_{lifecycle_,  controller_, store_, rates_,
+                                      forecaster_, changes_,    reads_};
   EndedCalls admin_ended_;
   std::shared_ptr<grpc::Channel> public_;
   std::shared_ptr<grpc::Channel> admin_;
@@ -222,6 +231,34 @@ class MigrationServiceTest : public testing::SmallRouterTest {
   grpc::CompletionQueue done_;
   std::deque<Call> calls_;
 };
+
+TEST_F(MigrationServiceTest, AMigrationHasTheRatesOfTheLastMinute) {
+  metrics_.Serve(Table("ams")->data_center());
+  rates_.Sample();
+  const std::shared_ptr<const DataCenterRouteMetrics> counters = metrics_.NewReader()->Find("ams");
+  counters->CountRoutes(0, kDefaultPool, RingVersion::kV1, 30);
+  counters->CountRoutes(0, kDefaultPool, RingVersion::kV2, 10);
+  counters->CountErrors(absl::StatusCode::kUnavailable, 5);
+  int count = 10;
+  for (const Outcome outcome : {Outcome::kHit, Outcome::kPreviousOwnerHit, Outcome::kOrigin,
+                                Outcome::kConnectError, Outcome::kError}) {
+    outcomes_.Add("ams", RingVersion::kV2, outcome, static_cast<std::uint64_t>(count));
+    count += 10;
+  }
+  time_ += std::chrono::seconds(10);
+  rates_.Sample();
+  v1::Migration ams;
+  ASSERT_TRUE(Get(admin_, &ams).ok());
+  EXPECT_DOUBLE_EQ(ams.requests_per_second(), 4);
+  EXPECT_EQ(ams.measured_v2_ppm(), 250'000);
+  EXPECT_DOUBLE_EQ(ams.errors_per_second(), 0.5);
+  EXPECT_FALSE(ams.has_v1_outcomes());
+  EXPECT_EQ(ams.v2_outcomes().hit(), 1);
+  EXPECT_EQ(ams.v2_outcomes().previous_owner_hit(), 2);
+  EXPECT_EQ(ams.v2_outcomes().origin(), 3);
+  EXPECT_EQ(ams.v2_outcomes().connect_error(), 4);
+  EXPECT_EQ(ams.v2_outcomes().error(), 5);
+}
 
 TEST_F(MigrationServiceTest, NothingWaitsForChangesThatWaitForTheStore) {
   const Call& refused = Fill();
@@ -234,7 +271,7 @@ TEST_F(MigrationServiceTest, NothingWaitsForChangesThatWaitForTheStore) {
   for (std::size_t i = 1; i < calls_.size(); ++i) {
     const Call& call = NextDone();
     ASSERT_TRUE(call.status.ok()) << call.status.error_message();
-    EXPECT_EQ(call.response.migration().v2_ppm(), call.ppm);
+    EXPECT_EQ(call.response.changes(0).migration().v2_ppm(), call.ppm);
   }
 }
 
@@ -263,9 +300,29 @@ TEST_F(MigrationServiceTest, AChangeThatIsCancelledBeforeItsTurnIsNotMade) {
     const Call& call = NextDone();
     if (call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) continue;
     ASSERT_TRUE(call.status.ok()) << call.status.error_message();
-    EXPECT_NE(call.response.previous_v2_ppm(), cancelled.ppm);
+    EXPECT_NE(call.response.changes(0).previous_v2_ppm(), cancelled.ppm);
   }
   EXPECT_NE(Table("ams")->share().ppm(), cancelled.ppm);
+}
+
+TEST_F(MigrationServiceTest, ARollbackWhileTheQueueIsFullIsMadeAndSaysThatItIsNotInTheStoreYet) {
+  Fill();
+  v1::RollbackMigrationRequest request;
+  request.mutable_selector()->add_data_centers("ams");
+  grpc::ClientContext context;
+  v1::RollbackMigrationResponse response;
+  const grpc::Status status =
+      v1::MigrationService::NewStub(admin_)->RollbackMigration(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.durability(), v1::DURABILITY_APPLIED_NOT_DURABLE);
+  EXPECT_EQ(response.store_error(),
+            "the router has the rollback, and its store has not got it yet, because 64 changes "
+            "wait for the store; it is tried again");
+  EXPECT_TRUE(Table("ams")->migration().is_frozen);
+
+  store_.Unblock();
+  for (std::size_t i = 1; i < calls_.size(); ++i) NextDone();
+  EXPECT_FALSE(controller_.HasUnsavedRollbacks());
 }
 
 TEST_F(MigrationServiceTest, TheEndOfTheRouterDoesNotWaitForTheStore) {
@@ -277,6 +334,28 @@ TEST_F(MigrationServiceTest, TheEndOfTheRouterDoesNotWaitForTheStore) {
     EXPECT_EQ(call.status.error_code(), grpc::StatusCode::UNAVAILABLE);
     EXPECT_THAT(call.status.error_message(), HasSubstr("the router is stopping"));
   }
+}
+
+TEST_F(MigrationServiceTest, ARollbackThatHasToBuildV1FirstIsDurableAndNotInForce) {
+  const auto rollback = [this](const std::string& name) {
+    v1::RollbackMigrationRequest request;
+    request.mutable_selector()->add_data_centers(name);
+    request.mutable_selector()->add_data_centers("sin");
+    request.set_reason(std::string(2000, 'r'));
+    grpc::ClientContext context;
+    v1::RollbackMigrationResponse response;
+    const grpc::Status status =
+        v1::MigrationService::NewStub(admin_)->RollbackMigration(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_THAT(response.unknown(), ::testing::ElementsAre("sin"));
+    EXPECT_EQ(response.changes(0).migration().reason().size(), 1024u);
+    return response.durability();
+  };
+  ASSERT_THAT(Adopt(testing::SmallDataCenter("fra")), testing::IsOk());
+  ASSERT_THAT(Set("ams", 1'000'000), testing::IsOk());
+  ASSERT_THAT(controller_.Retire(testing::OrderFor("ams"), RingVersion::kV1, {}), testing::IsOk());
+  EXPECT_EQ(rollback("ams"), v1::DURABILITY_NOT_IN_FORCE);
+  EXPECT_EQ(rollback("fra"), v1::DURABILITY_DURABLE);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ TEST(OptionsTest, TopologyAndStoreSuffice) {
   EXPECT_EQ(options.limits.max_removed_ratio, 0.1);
   EXPECT_EQ(options.build_memory, std::nullopt);
   EXPECT_EQ(options.max_concurrent_calls, 4096u);
+  EXPECT_FALSE(options.outcome_reporters.Check("ipv4:127.0.0.1:1").ok());
 }
 
 TEST(OptionsTest, EveryFlagIsTaken) {
@@ -186,6 +187,8 @@ TEST_F(ConfigFileTest, ARefusalSaysWhereTheSettingIs) {
               HasSubstr("--max-reload-churn: percentage \"101\""));
   EXPECT_THAT(Refusal({Config(good), "--build-memory=8G"}),
               HasSubstr("--build-memory: \"8G\" is not a number of bytes"));
+  EXPECT_THAT(Refusal({Config(good), "--outcome-reporters=localhost"}),
+              HasSubstr("--outcome-reporters: \"localhost\" has no IP address"));
   EXPECT_THAT(Refusal({Config(good), "--store-must-exist=maybe"}),
               AllOf(HasSubstr("--store-must-exist"), HasSubstr("maybe")));
   EXPECT_THAT(Refusal({Config(good), "--data-centers=ams,,fra"}),
@@ -197,6 +200,13 @@ TEST_F(ConfigFileTest, ARefusalSaysWhereTheSettingIs) {
 TEST_F(ConfigFileTest, AFileThatIsOverruledMustBeRightToo) {
   EXPECT_THAT(Refusal({Config("topolgy=t\n"), "--topology=t", "--store=sqlite:s"}),
               HasSubstr("/r.conf:1: unknown setting \"topolgy\""));
+}
+
+TEST(OptionsTest, WhoMayReportOutcomesIsNamed) {
+  const RouterOptions options = ParseGood(
+      {"--topology=t.yaml", "--store=sqlite:s", "--outcome-reporters=10.0.0.0/8,2001:db8::/32"});
+  EXPECT_TRUE(options.outcome_reporters.Check("ipv4:10.1.2.3:1").ok());
+  EXPECT_FALSE(options.outcome_reporters.Check("ipv4:127.0.0.1:1").ok());
 }
 
 TEST(OptionsTest, TheEnvironmentIsThatOfTheProcess) {
@@ -259,6 +269,28 @@ TEST(OptionsTest, ANumberOfCallsThatIsNoneIsRefusedWithItsRange) {
     const std::string flag = "--max-concurrent-calls=" + text;
     EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", flag.c_str()}),
                 AllOf(HasSubstr("--max-concurrent-calls"), HasSubstr("1 to 1000000")));
+  }
+}
+
+TEST(OptionsTest, AWarmWindowIsAMinuteTo30DaysWithItsUnit) {
+  const std::pair<const char*, std::chrono::seconds> windows[] = {
+      {"1m", std::chrono::minutes(1)},
+      {"60s", std::chrono::minutes(1)},
+      {"12h", std::chrono::hours(12)},
+      {"30d", std::chrono::days(30)},
+      {"2592000s", std::chrono::days(30)}};
+  EXPECT_EQ(ParseGood({"--topology=t", "--store=sqlite:s"}).warm_window, std::chrono::hours(24));
+  for (const auto& [text, window] : windows) {
+    const std::string flag = std::string("--warm-window=") + text;
+    const RouterOptions options = ParseGood({"--topology=t", "--store=sqlite:s", flag.c_str()});
+    EXPECT_EQ(options.warm_window, window) << text;
+  }
+  for (const char* text : {"59s", "0h", "31d", "2592001s", "24", "h", "-1h", "1.5h", "1h ", "1hh",
+                           "99999999999999999999s"}) {
+    const std::string flag = std::string("--warm-window=") + text;
+    EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", flag.c_str()}),
+                HasSubstr("is not a time of 1m to 30d"))
+        << text;
   }
 }
 

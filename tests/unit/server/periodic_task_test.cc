@@ -24,6 +24,32 @@ TEST(PeriodicTaskTest, ItRunsAgainAndAgain) {
   third.WaitForNotification();
 }
 
+TEST(PeriodicTaskTest, ItRunsInTheMiddleOfAPauseIfItIsToldTo) {
+  std::atomic<int> runs = 0;
+  absl::Notification first;
+  absl::Notification second;
+  PeriodicTask task(std::chrono::hours(1), [&] { (++runs == 1 ? first : second).Notify(); });
+  first.WaitForNotification();
+  task.RunSoon();
+  second.WaitForNotification();
+}
+
+TEST(PeriodicTaskTest, ToldDuringARunItRunsOnceMore) {
+  std::atomic<int> runs = 0;
+  absl::Notification began;
+  absl::Notification go_on;
+  absl::Notification again;
+  PeriodicTask task(std::chrono::hours(1), [&] {
+    if (++runs == 2) return again.Notify();
+    began.Notify();
+    go_on.WaitForNotification();
+  });
+  began.WaitForNotification();
+  task.RunSoon();
+  go_on.Notify();
+  again.WaitForNotification();
+}
+
 TEST(PeriodicTaskTest, ItEndsInTheMiddleOfAPause) {
   absl::Notification ran;
   PeriodicTask task(std::chrono::hours(1), [&] { ran.Notify(); });

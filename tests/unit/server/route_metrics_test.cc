@@ -137,6 +137,21 @@ TEST_F(RouteMetricsTest, ABatchCountsItsKeys) {
   EXPECT_THAT(Errors(), Contains(Pair("ams/INVALID_ARGUMENT", 1000)));
 }
 
+TEST_F(RouteMetricsTest, KeysAreCountedByRingAndTheirErrorsWhateverTheCode) {
+  Serve("ams", {"a"});
+  reader_->Find("ams")->CountRoutes(0, "default", RingVersion::kV1, 5);
+  reader_->Find("ams")->CountRoutes(1, "a", RingVersion::kV1, 700);
+  reader_->Find("ams")->CountRoutes(1, "a", RingVersion::kV2, 300);
+  reader_->Find("ams")->CountErrors(absl::StatusCode::kInvalidArgument, 10);
+  reader_->Find("ams")->CountErrors(absl::StatusCode::kUnavailable, 2);
+  metrics_.other().CountErrors(absl::StatusCode::kNotFound, 100);
+  const std::map<std::string, KeyCounts> keys = metrics_.CountedKeys();
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys.at("ams").v1, 705u);
+  EXPECT_EQ(keys.at("ams").v2, 300u);
+  EXPECT_EQ(keys.at("ams").errors, 12u);
+}
+
 TEST_F(RouteMetricsTest, WhatWasNotReadBelongsToNoDataCenter) {
   Serve("ams", {});
   EXPECT_THAT(Errors(), Contains(Pair("other/RESOURCE_EXHAUSTED", 0)));

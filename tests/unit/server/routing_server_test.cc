@@ -134,9 +134,18 @@ class RoutingServerTest : public ::testing::Test {
     return grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
   }
 
+  // Calls that wait for the connection: once in a process, the first lock of gRPC's that another
+  // thread holds reads a file that need not be there, and gRPC 1.51 takes the errno of that for its
+  // connect's, if that is under way.
+  static void WaitForConnection(grpc::ClientContext& context,
+                                std::chrono::milliseconds timeout = kPatience) {
+    context.set_wait_for_ready(true);
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+  }
+
   static grpc::Status Route(v1::RoutingService::Stub& stub, const std::string& key) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    WaitForConnection(context);
     v1::RouteRequest request;
     request.set_key(key);
     v1::RouteResponse response;
@@ -160,7 +169,7 @@ class RoutingServerTest : public ::testing::Test {
 
   Call& StartBatch(const std::string& key, std::chrono::milliseconds timeout = kPatience) {
     Call& call = calls_.emplace_back();
-    call.context.set_deadline(std::chrono::system_clock::now() + timeout);
+    WaitForConnection(call.context, timeout);
     v1::RouteBatchRequest request;
     request.add_keys(key);
     call.batch =
@@ -197,7 +206,7 @@ class RoutingServerTest : public ::testing::Test {
   grpc::Status CallRaw(const std::string& method, const std::string& bytes) {
     grpc::GenericStub stub(channel());
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    WaitForConnection(context);
     const grpc::Slice slice(bytes);
     grpc::CompletionQueue queue;
     const auto reader =
@@ -228,23 +237,22 @@ TEST_F(RoutingServerTest, EachCallHasItsOwnAnswer) {
   options.queues = 3;
   Start(options);
   std::vector<std::thread> threads;
-  std::atomic<int> failed = 0;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       const auto stub = v1::RoutingService::NewStub(NewChannel());
       for (int i = 0; i < 500; ++i) {
-        if (i % 10 == 9) {
-          failed += Route(*stub, "").error_code() != grpc::StatusCode::INVALID_ARGUMENT;
-        } else {
-          failed += !Route(*stub, std::to_string(t) + "/" + std::to_string(i)).ok();
-        }
+        const bool is_refused = i % 10 == 9;
+        const grpc::Status status =
+            Route(*stub, is_refused ? "" : std::to_string(t) + "/" + std::to_string(i));
+        ASSERT_EQ(status.error_code(),
+                  is_refused ? grpc::StatusCode::INVALID_ARGUMENT : grpc::StatusCode::OK)
+            << "call " << i << ": " << status.error_message();
       }
     });
   }
   for (int i = 0; i < 500; ++i) StartBatch("batch " + std::to_string(i));
   for (int i = 0; i < 500; ++i) EXPECT_TRUE(NextDone().status.ok());
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(failed, 0);
   for (int i = 0; i < 500; ++i) {
     const v1::RouteBatchResponse& response = calls_[static_cast<std::size_t>(i)].batch_response;
     ASSERT_EQ(response.nodes_size(), 1);
@@ -416,7 +424,7 @@ TEST_F(RoutingServerTest, CompressedRequestsAreRefusedAndNotUnpacked) {
   Start({});
   for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    WaitForConnection(context);
     context.set_compression_algorithm(algorithm);
     v1::RouteRequest request;
     request.set_data_center("ams");

@@ -21,7 +21,6 @@ namespace ringshift {
 namespace {
 
 using ::ringshift::testing::Built;
-using ::ringshift::testing::ChangeTo;
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::Parse;
 using ::ringshift::testing::SmallDataCenter;
@@ -126,7 +125,7 @@ class TableHandlerTest : public testing::SmallRouterTest {
 };
 
 TEST_F(TableHandlerTest, EveryKeyOfABatchHasTheOwnerThatRouteGivesIt) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(400'000)), IsOk());
+  ASSERT_THAT(Set("ams", 400'000), IsOk());
   const auto table = Table("ams");
   for (const int keys : {1, 2, 255, 256, 257, 512, 10'000}) {
     for (const std::string pool : {"", "default", "special"}) {
@@ -153,6 +152,59 @@ TEST_F(TableHandlerTest, EveryKeyOfABatchHasTheOwnerThatRouteGivesIt) {
       EXPECT_EQ(response.table().v2_ppm(), 400'000);
     }
   }
+}
+
+TEST_F(TableHandlerTest, EveryKeyOfABatchHasThePreviousOwnerThatRouteGivesIt) {
+  Migration migration = Table("ams")->migration();
+  migration.share = Share::FromPpm(400'000).value();
+  RouterState state;
+  state.warmth = {.v2_warm_below = Share::FromPpm(700'000).value(),
+                  .v1_warm_from = Share::FromPpm(200'000).value(),
+                  .first_share = Share::None()};
+  const auto table =
+      RoutingTable::Create(Table("ams")->shared_data_center(), migration, state).value();
+  directory_.Publish(table);
+  for (const int keys : {1, 300, 10'000}) {
+    v1::RouteBatchResponse response;
+    ASSERT_THAT(Answer(Batch(keys), response), IsOk());
+    int named = 0;
+    std::set<std::string> names;
+    for (const v1::RoutedNode& node : response.nodes()) {
+      EXPECT_TRUE(names.insert(node.name()).second) << node.name() << " comes twice";
+    }
+    for (int i = 0; i < keys; ++i) {
+      const RouteAnswer answer = Route(*table, {Key(i), ""}).value();
+      const int place =
+          response.previous_owner_places_size() == 0 ? 0 : response.previous_owner_places(i);
+      ASSERT_EQ(place != 0, answer.previous_owner.has_value());
+      if (place == 0) continue;
+      ++named;
+      ASSERT_EQ(response.nodes(place - 1).name(),
+                table->data_center().node(*answer.previous_owner).name);
+      ASSERT_NE(place - 1, response.node_indexes(i));
+    }
+    ASSERT_THAT(response.previous_owner_places_size(), ::testing::AnyOf(0, keys));
+    if (keys > 1) {
+      EXPECT_GT(named, keys / 4);
+    }
+    v1::RouteRequest request;
+    request.set_data_center("ams");
+    request.set_key(Key(keys - 1));
+    v1::RouteResponse one;
+    ASSERT_THAT(AnswerRoute(handler_, request, one), IsOk());
+    const RouteAnswer expected = Route(*table, {Key(keys - 1), ""}).value();
+    ASSERT_EQ(one.has_previous_owner(), expected.previous_owner.has_value());
+    if (expected.previous_owner) {
+      EXPECT_EQ(one.previous_owner().name(),
+                table->data_center().node(*expected.previous_owner).name);
+    }
+  }
+}
+
+TEST_F(TableHandlerTest, WhereNoKeyHasAPreviousOwnerTheBatchHasNoPlaces) {
+  v1::RouteBatchResponse response;
+  ASSERT_THAT(Answer(Batch(1'000), response), IsOk());
+  EXPECT_EQ(response.previous_owner_places_size(), 0);
 }
 
 TEST_F(TableHandlerTest, EqualKeysMayComeSeveralTimes) {
@@ -211,7 +263,7 @@ TEST_F(TableHandlerTest, AllKeysAreAnsweredFromTheTableThatTheFirstOnesWere) {
   grpc::ByteBuffer nothing;
   handler_.StartBatch(request, std::chrono::steady_clock::now());
   ASSERT_EQ(handler_.ContinueBatch(nothing), std::nullopt);
-  ASSERT_THAT(controller_.SetShare(ChangeTo(Share::kMaxPpm)), IsOk());
+  ASSERT_THAT(Set("ams", Share::kMaxPpm), IsOk());
   // Calls beside it have the new one.
   v1::RouteRequest route;
   route.set_data_center("ams");
@@ -234,12 +286,12 @@ TEST_F(TableHandlerTest, BetweenCallsItKeepsNoTable) {
   v1::RouteBatchRequest bad = Batch(1000);
   bad.set_keys(999, "");
   EXPECT_THAT(Answer(bad, response), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
-  ASSERT_THAT(controller_.SetShare(ChangeTo(1)), IsOk());
+  ASSERT_THAT(Set("ams", 1), IsOk());
   EXPECT_TRUE(old.expired());
 }
 
 TEST_F(TableHandlerTest, KeysAreCountedByTheRingThatAnswered) {
-  ASSERT_THAT(controller_.SetShare(ChangeTo(400'000)), IsOk());
+  ASSERT_THAT(Set("ams", 400'000), IsOk());
   v1::RouteBatchResponse response;
   ASSERT_THAT(Answer(Batch(3000, "special"), response), IsOk());
   const auto v2 = std::count(response.ring_versions().begin(), response.ring_versions().end(),
@@ -262,6 +314,13 @@ TEST_F(TableHandlerTest, TheKeysOfARefusedBatchAreErrorsAndNotRoutes) {
   EXPECT_EQ(Errors("ams/INVALID_ARGUMENT"), 2001);
   EXPECT_EQ(Errors("other/NOT_FOUND"), 5);
   EXPECT_EQ(Calls("RouteBatch"), 3);
+}
+
+TEST_F(TableHandlerTest, ABatchOfFarTooManyKeysIsNoMoreErrorsThanTheLargestOne) {
+  v1::RouteBatchResponse response;
+  EXPECT_THAT(Answer(Batch(50'000), response),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("50000")));
+  EXPECT_EQ(Errors("ams/INVALID_ARGUMENT"), 10'000);
 }
 
 // In an overload they would be most calls, and quick.
@@ -333,7 +392,7 @@ TEST_F(TableHandlerTest, DataCentersOfAnySizeFollowEachOther) {
     node.features = {"special"};
     large.nodes.push_back(node);
   }
-  ASSERT_THAT(controller_.Adopt(Built(large), testing::Allow), IsOk());
+  ASSERT_THAT(controller_.Adopt(Built(large), {}, testing::Allow), IsOk());
   for (const std::string name : {"ams", "large", "new", "large", "ams"}) {
     v1::RouteBatchResponse response;
     ASSERT_THAT(Answer(Batch(2000, "", name), response), IsOk());

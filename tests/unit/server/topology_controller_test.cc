@@ -17,13 +17,14 @@
 #include "tests/integration/process.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/memory_store.h"
-#include "tests/unit/server/small_topology.h"
+#include "tests/unit/server/small_router.h"
 
 namespace ringshift {
 namespace {
 
 using ::ringshift::testing::IsOk;
 using ::ringshift::testing::MemoryStore;
+using ::ringshift::testing::OrderFor;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
 using ::ringshift::testing::TempDir;
@@ -43,7 +44,7 @@ using Result = TopologyController::Result;
 struct Router {
   Router(const TempDir& dir, MigrationStore& store, std::vector<std::string> data_centers = {},
          std::function<void()> pause_between_reads = nullptr)
-      : migrations(store, directory, data_centers),
+      : migrations(store, directory, {data_centers}),
         topology({dir.File("topology.yaml"),
                   std::move(data_centers),
                   {},
@@ -125,9 +126,8 @@ class TopologyControllerTest : public ::testing::Test {
   }
 
   void SetShare(Router& router, const std::string& name, std::int64_t ppm) {
-    ASSERT_THAT(
-        router.migrations.SetShare({name, Share::FromPpm(ppm).value(), std::nullopt, "me", ""}),
-        IsOk());
+    ASSERT_THAT(router.migrations.SetShare(OrderFor(name), Share::FromPpm(ppm).value(), {}),
+                IsOk());
   }
 
   TempDir dir_;
@@ -294,7 +294,7 @@ TEST_F(TopologyControllerTest, ParametersUnderARingThatAnswersAreRefusedWithTheW
 
   SetShare(router, "ams", 0);
   EXPECT_EQ(router.ReloadOf("ams").outcome, Outcome::kApplied);
-  EXPECT_EQ(router.Served("ams")->v2().ring->parameters().points_per_weight, 32u);
+  EXPECT_EQ(router.Served("ams")->v2()->ring->parameters().points_per_weight, 32u);
   EXPECT_EQ(router.Served("fra")->tier(), "large");
 }
 
@@ -409,11 +409,11 @@ TEST_F(TopologyControllerTest, ARestartTakesUpASmallChangeOfTheFile) {
 
 TEST_F(TopologyControllerTest, AStoredTextThatIsNoTopologyOfItsDataCenterIsDataLoss) {
   Write({ams_});
-  ASSERT_THAT(store_.SaveTopology({"fra", "data_centers: 7\n", "me", "", ""}), IsOk());
+  ASSERT_THAT(store_.SaveTopology({"fra", "data_centers: 7\n", {}, "me", "", ""}), IsOk());
   EXPECT_THAT(
       Router(dir_, store_).topology.Start(),
       StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("\"fra\""), HasSubstr("backup"))));
-  ASSERT_THAT(store_.SaveTopology({"fra", WriteTopology({{ams_}}), "me", "", ""}), IsOk());
+  ASSERT_THAT(store_.SaveTopology({"fra", WriteTopology({{ams_}}), {}, "me", "", ""}), IsOk());
   EXPECT_THAT(Router(dir_, store_).topology.Start(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("of another data center")));
 }

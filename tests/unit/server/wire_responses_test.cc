@@ -56,7 +56,8 @@ TEST(WireResponsesTest, ARouteIsByteForByteWhatProtobufWrites) {
       for (int i = 0; i < 50; ++i) {
         const int replicas = i % (kMaxReplicas + 1);
         const std::string key = "key " + std::to_string(i);
-        const RouteAnswer answer = Route(*table, {key, "", replicas}).value();
+        RouteAnswer answer = Route(*table, {key, "", replicas}).value();
+        if (i % 3 == 1) answer.previous_owner = static_cast<NodeIndex>(i % 20);
         // Also where the pool has too few.
         for (const int wanted : {replicas, replicas + 1}) {
           v1::RouteResponse message;
@@ -84,10 +85,16 @@ TEST(WireResponsesTest, ABatchIsByteForByteWhatProtobufWrites) {
       for (std::size_t key = 0; key < kMaxBatchKeys; ++key) {
         const auto node = static_cast<std::uint32_t>(key % nodes * 7 % nodes);
         const RingVersion version = key % 3 == 0 ? RingVersion::kV2 : RingVersion::kV1;
-        writer->AddKey(node, version);
+        // None in the first revision's batch, and in the others none of the first keys.
+        const std::uint32_t place = revision == 0 || key < 100 || key % 5 == 0
+                                        ? 0
+                                        : static_cast<std::uint32_t>(key % nodes + 1);
+        writer->AddKey(node, version, place);
         message.add_node_indexes(static_cast<std::int32_t>(node));
         message.add_ring_versions(ToProto(version));
+        message.add_previous_owner_places(static_cast<std::int32_t>(place));
       }
+      if (revision == 0) message.clear_previous_owner_places();
       ToProto(*table, *message.mutable_table());
       grpc::ByteBuffer bytes;
       writer->Finish(*table, bytes);
@@ -119,8 +126,9 @@ TEST(WireResponsesTest, TheLargestIndexHasItsBytes) {
   const auto table = MakeTable(1, 1, 0);
   v1::RouteBatchResponse message;
   for (std::size_t key = 0; key < kMaxBatchKeys; ++key) {
-    writer->AddKey(65'535, RingVersion::kV1);
+    writer->AddKey(65'535, RingVersion::kV1, 65'536);
     message.add_node_indexes(65'535);
+    message.add_previous_owner_places(65'536);
     message.add_ring_versions(v1::RING_VERSION_V1);
   }
   ToProto(*table, *message.mutable_table());
@@ -135,7 +143,7 @@ TEST(WireResponsesTest, WhatIsClearedOrFinishedIsNotInTheNextBatch) {
   for (const bool is_finished : {false, true}) {
     for (NodeIndex node = 0; node < 2'000; ++node) {
       writer->AddNode(table->data_center().node(node));
-      writer->AddKey(node, RingVersion::kV1);
+      writer->AddKey(node, RingVersion::kV1, node);
     }
     grpc::ByteBuffer bytes;
     if (is_finished) {

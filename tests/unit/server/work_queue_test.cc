@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "server/low_priority.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift {
@@ -151,25 +152,56 @@ TEST_F(WorkQueueTest, StopEndsEveryRequestAtItsDeadline) {
   EXPECT_THAT(done_, ::testing::ElementsAre(0));
 }
 
-TEST(WorkQueuePriorityTest, WorkAfterCallsAndItsThreadsGiveWayToOthers) {
+// When it was begun.
+std::future<std::chrono::steady_clock::time_point> AddTimed(WorkQueue& queue) {
+  auto begun = std::make_shared<std::promise<std::chrono::steady_clock::time_point>>();
+  queue.Add({.is_wanted = [] { return true; },
+             .work = [begun]() -> WorkQueue::Deliver {
+               begun->set_value(std::chrono::steady_clock::now());
+               return nullptr;
+             },
+             .refuse = [](const absl::Status&) {}});
+  return begun->get_future();
+}
+
+TEST(PacedWorkQueueTest, WorkIsBegunInItsPace) {
+  constexpr std::chrono::milliseconds kPace{20};
+  WorkQueue queue(kPace);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::future<std::chrono::steady_clock::time_point>> begun;
+  for (int i = 0; i < 4; ++i) begun.push_back(AddTimed(queue));
+  // From the start: the work itself may see its own beginning late, and the next one in time.
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_GE(begun[static_cast<std::size_t>(i)].get() - start, i * kPace);
+  }
+}
+
+TEST(PacedWorkQueueTest, NoWorkOfAStopWaitsForThePace) {
+  constexpr std::chrono::seconds kPace{2};
+  WorkQueue queue(kPace);
+  AddTimed(queue).wait();
+  auto second = AddTimed(queue);
+  auto third = AddTimed(queue);
+  EXPECT_TRUE(queue.Stop(Never()));
+  EXPECT_LT(third.get() - second.get(), kPace);
+}
+
+TEST(WorkQueuePriorityTest, WorkAndItsThreadsGiveWayToOthers) {
   // setpriority and getpriority are of a thread here.
   const auto nice = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); };
   const int own = nice();
-  if (own > WorkQueue::kNiceAfterCalls) GTEST_SKIP() << "the test itself has nice " << own;
-  for (const WorkQueue::Turn turn : {WorkQueue::Turn::kWithCalls, WorkQueue::Turn::kAfterCalls}) {
-    std::promise<std::vector<int>> seen;
-    WorkQueue queue(turn);
-    queue.Add({.is_wanted = [] { return true; },
-               .work = [&]() -> WorkQueue::Deliver {
-                 std::vector<int> values{nice()};
-                 std::thread([&] { values.push_back(nice()); }).join();
-                 seen.set_value(values);
-                 return nullptr;
-               },
-               .refuse = [](const absl::Status&) {}});
-    const int expected = turn == WorkQueue::Turn::kAfterCalls ? WorkQueue::kNiceAfterCalls : own;
-    EXPECT_THAT(seen.get_future().get(), ElementsAre(expected, expected));
-  }
+  if (own > kNiceAfterCalls) GTEST_SKIP() << "the test itself has nice " << own;
+  std::promise<std::vector<int>> seen;
+  WorkQueue queue;
+  queue.Add({.is_wanted = [] { return true; },
+             .work = [&]() -> WorkQueue::Deliver {
+               std::vector<int> values{nice()};
+               std::thread([&] { values.push_back(nice()); }).join();
+               seen.set_value(values);
+               return nullptr;
+             },
+             .refuse = [](const absl::Status&) {}});
+  EXPECT_THAT(seen.get_future().get(), ElementsAre(kNiceAfterCalls, kNiceAfterCalls));
   EXPECT_EQ(nice(), own);
 }
 
