@@ -28,6 +28,14 @@ std::string CheckPercent(const std::string& text) {
   return std::string(Share::ParsePercent(text).status().message());
 }
 
+std::string CheckRatio(const std::string& text) {
+  double value = 0;
+  const bool is_number =
+      text.find_first_not_of("0123456789.") == std::string::npos && absl::SimpleAtod(text, &value);
+  if (is_number && value <= 1) return "";
+  return Quoted(text) + " is not a ratio from 0 to 1: for example 0.95";
+}
+
 Check CheckOneOf(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return "";

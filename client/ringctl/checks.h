@@ -25,6 +25,9 @@ std::string CheckFileName(const std::string& text);
 // What Share::ParsePercent reads.
 std::string CheckPercent(const std::string& text);
 
+// A decimal from 0 to 1, as absl::SimpleAtod reads it.
+std::string CheckRatio(const std::string& text);
+
 // One of `words`.
 Check CheckOneOf(std::vector<std::string> words);
 

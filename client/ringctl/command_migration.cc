@@ -11,13 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ringctl/checks.h"
-#include "client/ringctl/forget_migration.h"
+#include "client/ringctl/command_migration_change.h"
 #include "client/ringctl/json_writer.h"
 #include "client/ringctl/migration_client.h"
 #include "client/ringctl/migration_view.h"
 #include "client/ringctl/output.h"
 #include "client/ringctl/remote.h"
-#include "client/ringctl/set_migration.h"
+#include "client/ringctl/watch_migrations.h"
 
 namespace ringshift {
 namespace {
@@ -55,9 +55,9 @@ ExitCode List(const ReadOptions& options) {
   Output output(STDOUT_FILENO);
   if (options.json) {
     JsonWriter json;
-    json.BeginObject().Key("migrations").BeginArray();
-    for (const v1::Migration& migration : migrations) WriteMigration(migration, json);
-    json.EndArray().EndObject();
+    json.BeginObject().Key("migrations");
+    WriteMigrations(migrations, json);
+    json.EndObject();
     output.Write(json.TakeLine());
   } else {
     PrintMigrations(migrations, output);
@@ -122,40 +122,6 @@ void AddList(CLI::App& migration, ExitCode& result) {
   command->callback([options, &result] { result = List(*options); });
 }
 
-void AddSet(CLI::App& migration, ExitCode& result) {
-  auto options = std::make_shared<SetMigrationOptions>();
-  CLI::App* command = migration.add_subcommand("set", "Changes the share of v2 of one data center");
-  command->add_option("--data-center", options->data_center, "The data center")
-      ->required()
-      ->type_name("NAME")
-      ->check(CheckUtf8);
-  command
-      ->add_option("--percent", options->percent, "The share of v2: 0 to 100, up to four decimals")
-      ->required()
-      ->type_name("PERCENT")
-      ->check(CheckPercent);
-  command->add_option("--reason", options->reason, "Why, for the history")
-      ->type_name("TEXT")
-      ->check(CheckUtf8);
-  command->add_flag("--yes", options->yes, "Do not ask before changing");
-  command
-      ->add_option("--expect-revision", options->expected_revision,
-                   "Change it only if it is at this revision (default: the one that is shown)")
-      ->type_name("REVISION")
-      ->check(CheckWholeNumber(1, std::numeric_limits<std::int64_t>::max()));
-  command->add_flag("--json", options->json, "One JSON object instead of a sentence");
-  AddRemoteOptions(*command, options->remote, RouterPort::kAdmin);
-  command->footer(
-      R"(Shows the share as it is and as it will be, and asks; without a terminal to ask on it needs --yes.
-If somebody else changes the share meanwhile, nothing is changed and ringctl says who it was.
-
-Examples:
-  ringctl migration set --data-center ams --percent 12.5 --reason "ams: first eighth"
-  ringctl migration set --data-center ams --percent 0 --reason "misses above budget" --yes
-  ringctl migration set --data-center ams --percent 25 --reason "next step" --yes --expect-revision 7)");
-  command->callback([options, &result] { result = SetMigration(*options); });
-}
-
 void AddHistory(CLI::App& migration, ExitCode& result) {
   auto options = std::make_shared<HistoryOptions>();
   CLI::App* command = migration.add_subcommand(
@@ -179,56 +145,21 @@ void AddHistory(CLI::App& migration, ExitCode& result) {
   command->callback([options, &result] { result = ShowHistory(*options); });
 }
 
-// The options of the commands that change something after asking.
-template <typename Options>
-void AddChangeOptions(CLI::App& command, Options& options) {
-  command.add_option("--reason", options.reason, "Why, for the history")
-      ->type_name("TEXT")
-      ->check(CheckUtf8);
-  command.add_flag("--yes", options.yes, "Do not ask before changing");
-  command.add_flag("--json", options.json, "One JSON object instead of a sentence");
-  AddRemoteOptions(command, options.remote, RouterPort::kAdmin);
-}
-
-void AddForget(CLI::App& migration, ExitCode& result) {
-  auto options = std::make_shared<ForgetMigrationOptions>();
-  CLI::App* command = migration.add_subcommand(
-      "forget", "Forgets the migration of a data center that the router does not serve");
-  command->add_option("NAME", options->data_center, "The data center")
-      ->required()
-      ->check(CheckUtf8);
-  AddChangeOptions(*command, *options);
+void AddWatch(CLI::App& migration, ExitCode& result) {
+  auto options = std::make_shared<WatchMigrationsOptions>();
+  CLI::App* command =
+      migration.add_subcommand("watch", "The migrations, and every change of them as it is made");
+  command->add_flag("--json", options->json, "One JSON object for each change, one a line");
+  AddRemoteOptions(*command, options->remote, RouterPort::kAdmin);
   command->footer(
-      R"(Shows the migration, and asks; without a terminal to ask on it needs --yes. If the data center comes
-back afterwards it is a new one, at share 0. The history stays.
+      R"(A line for each migration, then one for each change, until Ctrl-C. Where the router goes away it tries
+again until the router is back, and then shows what has changed meanwhile. The timeout is for the
+first connection.
 
 Examples:
-  ringctl migration forget old-dc --reason "turned off"
-  ringctl migration forget old-dc --yes)");
-  command->callback([options, &result] { result = ForgetMigration(*options); });
-}
-
-void AddRename(CLI::App& migration, ExitCode& result) {
-  auto options = std::make_shared<RenameMigrationOptions>();
-  CLI::App* command = migration.add_subcommand(
-      "rename", "Gives a data center the migration of another name, so that its keys stay");
-  command->add_option("OLD", options->data_center, "The name that has the migration")
-      ->required()
-      ->check(CheckUtf8);
-  command->add_option("NEW", options->new_data_center, "The name that gets it")
-      ->required()
-      ->check(CheckUtf8);
-  AddChangeOptions(*command, *options);
-  command->footer(
-      R"(Share, salt and decision rule go to NEW, so every key keeps the ring that it has with OLD. Where the
-router serves OLD it keeps its own as well, until it has left the topology and is forgotten; otherwise
-OLD is forgotten. NEW must have no migration, or one that nobody has set. Do it before the topology
-has the new name: where NEW is served already, its own keys move at once.
-
-Examples:
-  ringctl migration rename ams ams-1 --reason "one of two now"
-  ringctl migration rename ams ams-1 --yes)");
-  command->callback([options, &result] { result = RenameMigration(*options); });
+  ringctl migration watch
+  ringctl migration watch --json | jq -r 'select(.event == "changed") | .migration.data_center')");
+  command->callback([options, &result] { result = WatchMigrations(*options); });
 }
 
 }  // namespace
@@ -241,13 +172,13 @@ void AddMigrationCommand(CLI::App& ringctl, ExitCode& result) {
   ringctl migration list
   ringctl migration get --data-center ams
   ringctl migration set --data-center ams --percent 12.5 --reason "ams: first eighth"
+  ringctl migration rollback --data-center ams --reason "misses above budget"
   ringctl migration history --data-center ams)");
   AddGet(*migration, result);
   AddList(*migration, result);
-  AddSet(*migration, result);
   AddHistory(*migration, result);
-  AddForget(*migration, result);
-  AddRename(*migration, result);
+  AddWatch(*migration, result);
+  AddMigrationChangeCommands(*migration, result);
 }
 
 }  // namespace ringshift

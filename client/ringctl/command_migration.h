@@ -1,5 +1,4 @@
-// `ringctl migration get|list|set|history|forget|rename`: reads and changes the migrations of data
-// centers on a router.
+// `ringctl migration ...`: reads and changes the migrations of data centers on a router.
 #ifndef RINGSHIFT_CLIENT_RINGCTL_COMMAND_MIGRATION_H_
 #define RINGSHIFT_CLIENT_RINGCTL_COMMAND_MIGRATION_H_
 

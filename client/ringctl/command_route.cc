@@ -38,7 +38,7 @@ class RoutePrinter {
   RoutePrinter(const RouteOptions& options, Output& output)
       : options_(options),
         output_(output),
-        table_({{"KEY"}, {"RING"}, {"OWNER"}, {"ADDRESS"}, {"REPLICAS"}}) {}
+        table_({{"KEY"}, {"RING"}, {"OWNER"}, {"ADDRESS"}, {"REPLICAS"}, {"PREVIOUS OWNER"}}) {}
 
   void Add(const RoutePipeline::Answer& answer) {
     if (options_.query.json) {
@@ -63,7 +63,8 @@ class RoutePrinter {
     }
     table_.AddRow({std::string(answer.text),
                    std::string(RingVersionText(answer.response.ring_version())),
-                   answer.response.owner().name(), answer.response.owner().address(), replicas});
+                   answer.response.owner().name(), answer.response.owner().address(), replicas,
+                   answer.response.previous_owner().address()});
     if (table_.pending_rows() >= kRowsAtOnce) table_.Print(output_);
   }
 
@@ -77,6 +78,9 @@ class RoutePrinter {
     json_.Key("replicas").BeginArray();
     for (const v1::RoutedNode& node : answer.response.replicas()) WriteNode(node, json_);
     json_.EndArray();
+    json_.Key("previous_owner");
+    WriteOptionalNode(answer.response.has_previous_owner(), answer.response.previous_owner(),
+                      json_);
     json_.Key("is_short").Bool(answer.response.is_short());
     json_.Key("table_checksum")
         .String(absl::StrFormat("%016x", answer.response.table().checksum()));

@@ -18,6 +18,8 @@ enum class ExitCode : int {
   kUnreachable = 4,  // the server cannot be reached, or does not answer in time
   kRefused = 5,      // the server answered with an error
   kUnknown = 6,      // a change was sent, and it is not known whether it was made
+  kNotDurable = 7,   // a change is in force on the router, and its store does not have it
+  kNotInForce = 8,   // a change is not in force on the router yet, be it in the store or not
 };
 
 // Writes "ringctl: WHAT: ADVICE" and a newline to stderr and returns `code`. Control characters of

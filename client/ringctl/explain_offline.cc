@@ -99,18 +99,23 @@ absl::StatusOr<v1::ExplainRouteResponse> OfflineExplainer::Explain(
   route.mutable_table()->set_v2_ppm(table_->share().ppm());
   route.set_is_short(answer.node_count < static_cast<std::size_t>(std::max(request.replicas(), 1)));
   response.set_pool(data_center.pools()[answer.pool].name);
-  response.set_position(explanation->position);
+  response.set_position(answer.position);
   response.set_salt(table_->migration().salt);
   response.set_decision_algorithm(table_->migration().decision_algorithm);
   response.set_decision_hash(explanation->decision_hash);
-  response.set_bucket(static_cast<std::int32_t>(explanation->bucket));
+  response.set_bucket(static_cast<std::int32_t>(answer.bucket));
   response.set_requested_v2_ppm(table_->migration().share.ppm());
   response.set_effective_v2_ppm(table_->share().ppm());
-  response.set_effective_reason(std::string(table_->share_reason()));
+  response.set_effective_reason(table_->share_reason());
   if (explanation->v1) {
     ToProto(data_center, *data_center.v1()->ring, *explanation->v1, *response.add_rings());
   }
-  ToProto(data_center, *data_center.v2().ring, explanation->v2, *response.add_rings());
+  if (explanation->v2) {
+    ToProto(data_center, *data_center.v2()->ring, *explanation->v2, *response.add_rings());
+  }
+  response.set_previous_owner_reason(explanation->previous_owner_reason);
+  response.set_v1_warm_from_ppm(table_->state().warmth.v1_warm_from.ppm());
+  response.set_v2_warm_below_ppm(table_->state().warmth.v2_warm_below.ppm());
   return response;
 }
 

@@ -57,14 +57,21 @@ void PrintAnswer(const v1::ExplainRouteRequest& request, const v1::ExplainRouteR
   table.AddRow({"owner", Describe(answer.owner())});
   AddReplicas(answer.replicas(), table);
   if (answer.is_short()) table.AddRow({"", "the pool has no further nodes"});
+  const std::string& previous_reason = response.previous_owner_reason();
+  table.AddRow(
+      {"previous",
+       absl::StrCat(answer.has_previous_owner() ? Describe(answer.previous_owner()) : "none",
+                    previous_reason.empty() ? "" : ": ", previous_reason)});
   table.AddRow(
       {"answered by", absl::StrCat(ring, ": bucket ", response.bucket(), " is ",
                                    response.bucket() < share ? "" : "not ", "below ", share)});
   const std::string why =
       response.effective_reason().empty()
           ? ""
-          : absl::StrCat(", not the requested ", PercentOfPpm(response.requested_v2_ppm()), ": ",
-                         response.effective_reason());
+          : absl::StrCat(share == response.requested_v2_ppm()
+                             ? ""
+                             : ", not the requested " + PercentOfPpm(response.requested_v2_ppm()),
+                         ": ", response.effective_reason());
   table.AddRow({"share of v2", PercentOfPpm(share) + why});
   table.AddRow({"decision", absl::StrCat(response.decision_algorithm(), ", hash ",
                                          ChecksumText(response.decision_hash()))});
@@ -168,6 +175,9 @@ void WriteExplanation(const v1::ExplainRouteRequest& request,
   WriteNode(answer.owner(), json);
   json.Key("replicas");
   WriteNodes(answer.replicas(), json);
+  json.Key("previous_owner");
+  WriteOptionalNode(answer.has_previous_owner(), answer.previous_owner(), json);
+  json.Key("previous_owner_reason").String(response.previous_owner_reason());
   json.Key("is_short").Bool(answer.is_short());
   json.Key("table_checksum").String(ChecksumText(answer.table().checksum()));
   json.Key("migration_revision").Int(answer.table().migration_revision());
@@ -179,6 +189,8 @@ void WriteExplanation(const v1::ExplainRouteRequest& request,
   json.Key("requested_v2_ppm").Int(response.requested_v2_ppm());
   json.Key("effective_v2_ppm").Int(response.effective_v2_ppm());
   json.Key("effective_reason").String(response.effective_reason());
+  json.Key("v1_warm_from_ppm").Int(response.v1_warm_from_ppm());
+  json.Key("v2_warm_below_ppm").Int(response.v2_warm_below_ppm());
   json.Key("rings").BeginArray();
   for (const v1::RingExplanation& ring : response.rings()) WriteRing(ring, json);
   json.EndArray();

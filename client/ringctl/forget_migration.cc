@@ -69,7 +69,7 @@ ExitCode ForgetMigration(const ForgetMigrationOptions& options) {
 
   v1::ForgetMigrationRequest request;
   request.set_data_center(options.data_center);
-  request.set_expected_revision(migration.revision());
+  request.set_base_revision(migration.revision());
   request.set_reason(options.reason);
   request.set_requested_by(RequestedBy());
   status = client.Forget(request, migration);

@@ -15,12 +15,14 @@
 
 #include "client/ringctl/command_decide.h"
 #include "client/ringctl/command_explain.h"
+#include "client/ringctl/command_holders.h"
 #include "client/ringctl/command_lookup.h"
 #include "client/ringctl/command_migration.h"
 #include "client/ringctl/command_ring.h"
 #include "client/ringctl/command_route.h"
 #include "client/ringctl/command_status.h"
 #include "client/ringctl/command_store.h"
+#include "client/ringctl/command_top.h"
 #include "client/ringctl/command_topology.h"
 #include "client/ringctl/command_verify_mapping.h"
 #include "client/ringctl/exit_code.h"
@@ -37,9 +39,11 @@ constexpr const char* kFooter = R"(Exit codes:
   4  the router cannot be reached or did not answer in time
   5  the router refused
   6  it is not known whether the change was made
+  7  the change is in force on the router, and its store does not have it
+  8  the change is made, and not in force on the router yet
 
 Environment (an option counts before it):
-  RINGCTL_PUBLIC_SERVER  --server of route and explain
+  RINGCTL_PUBLIC_SERVER  --server of route, explain and holders
   RINGCTL_ADMIN_SERVER   --server of the other commands that ask a router
   RINGCTL_TIMEOUT        --timeout of all of them
 
@@ -48,7 +52,8 @@ Examples:
   ringctl route --data-center ams /img/1.jpg
   ringctl explain --data-center ams /img/1.jpg
   ringctl migration set --data-center ams --percent 12.5 --reason "ams: first eighth"
-  ringctl migration history --data-center ams
+  ringctl migration rollback --data-center ams
+  ringctl top
   ringctl topology check topology.yaml
   ringctl topology reload
   ringctl ring stats --topology topology.yaml --data-center ams
@@ -94,9 +99,11 @@ ExitCode ParseAndRun(std::vector<std::string> arguments) {
                                           arguments.end());
   arguments.erase(mark, arguments.end());
   const bool takes_keys =
-      !arguments.empty() && (arguments.front() == "route" || arguments.front() == "explain");
+      !arguments.empty() && (arguments.front() == "route" || arguments.front() == "explain" ||
+                             arguments.front() == "holders");
   if (!verbatim.empty() && !takes_keys) {
-    return Fail(ExitCode::kUsage, "only `ringctl route` and `explain` take arguments behind --",
+    return Fail(ExitCode::kUsage,
+                "only `ringctl route`, `explain` and `holders` take arguments behind --",
                 "see `ringctl --help`");
   }
 
@@ -117,6 +124,8 @@ ExitCode ParseAndRun(std::vector<std::string> arguments) {
   AddStatusCommand(ringctl, result);
   AddRouteCommand(ringctl, verbatim, result);
   AddExplainCommand(ringctl, verbatim, result);
+  AddHoldersCommand(ringctl, verbatim, result);
+  AddTopCommand(ringctl, result);
   AddMigrationCommand(ringctl, result);
   AddTopologyCommand(ringctl, result);
   AddRingCommand(ringctl, result);

@@ -60,6 +60,29 @@ std::string_view ChangeKindText(v1::MigrationChangeKind kind) {
       return "forgotten";
     case v1::MIGRATION_CHANGE_KIND_TOPOLOGY:
       return "topology";
+    case v1::MIGRATION_CHANGE_KIND_ROLLED_BACK:
+      return "rolled_back";
+    case v1::MIGRATION_CHANGE_KIND_UNFROZEN:
+      return "unfrozen";
+    case v1::MIGRATION_CHANGE_KIND_RETIRED:
+      return "retired";
+    case v1::MIGRATION_CHANGE_KIND_RESTORED:
+      return "restored";
+    case v1::MIGRATION_CHANGE_KIND_DEFAULT_SHARE:
+      return "default_share";
+    default:
+      return "unknown";
+  }
+}
+
+std::string_view DurabilityText(v1::Durability durability) {
+  switch (durability) {
+    case v1::DURABILITY_DURABLE:
+      return "durable";
+    case v1::DURABILITY_APPLIED_NOT_DURABLE:
+      return "applied_not_durable";
+    case v1::DURABILITY_NOT_IN_FORCE:
+      return "not_in_force";
     default:
       return "unknown";
   }

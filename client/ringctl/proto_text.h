@@ -42,6 +42,7 @@ std::string OrDash(std::string_view text);
 
 std::string_view RingLayoutText(v1::RingLayout layout);
 std::string_view ChangeKindText(v1::MigrationChangeKind kind);
+std::string_view DurabilityText(v1::Durability durability);
 std::string_view ReloadOutcomeText(v1::ReloadOutcome outcome);
 std::string_view ReloadTriggerText(v1::ReloadTrigger trigger);
 std::string_view RouterPhaseText(v1::RouterPhase phase);

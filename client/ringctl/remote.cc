@@ -23,6 +23,12 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   grpc::ChannelArguments arguments;
   // A router is inside the network; a proxy for the web is never the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // What watches a router notices that its machine is gone, and then that it is there again.
+  // Routers send away who pings more often than every 10 s.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 15'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // any number
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
@@ -46,8 +52,8 @@ std::string_view AdviceFor(grpc::StatusCode code) {
     case grpc::StatusCode::ABORTED:
       return "read it again and decide again";
     case grpc::StatusCode::UNIMPLEMENTED:
-      return "check --server: `route` and `explain` need the router's public address, everything "
-             "else its admin address";
+      return "check --server: `route`, `explain` and `holders` need the router's public address, "
+             "everything else its admin address; or the router is older than this ringctl";
     case grpc::StatusCode::UNAVAILABLE:
       return "try again later";
     default:
@@ -148,24 +154,48 @@ bool Remote::IsAnswer(const grpc::Status& status) const {
          channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
 }
 
+grpc::Status Remote::WaitUntilConnected() const {
+  while (true) {
+    const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return grpc::Status::OK;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) {
+      return {grpc::StatusCode::UNAVAILABLE, "no connection"};
+    }
+    if (!channel_->WaitForStateChange(state, deadline_)) {
+      return {grpc::StatusCode::DEADLINE_EXCEEDED, "no connection"};
+    }
+  }
+}
+
+bool Remote::MayPass(const grpc::Status& status) {
+  return !IsRefusal(status.error_code()) ||
+         status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED ||
+         status.error_code() == grpc::StatusCode::ABORTED;
+}
+
+std::string Remote::Describe(const grpc::Status& status) const {
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return absl::StrCat("no answer from ", server(), " within ", options_.timeout);
+  }
+  if (!IsAnswer(status))
+    return absl::StrCat("cannot reach ", server(), ": ", status.error_message());
+  return absl::StrCat(server(), " answered ", CodeName(status.error_code()),
+                      status.error_message().empty() ? "" : ": ", status.error_message());
+}
+
 ExitCode Remote::FailCall(const grpc::Status& status, std::string_view prefix,
                           std::string_view advice) const {
-  const std::string start(prefix);
+  const std::string what = std::string(prefix) + Describe(status);
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return Fail(
-        ExitCode::kUnreachable,
-        absl::StrCat(start, "no answer from ", server(), " within ", options_.timeout),
+        ExitCode::kUnreachable, what,
         "check that a router runs there and that --server is right, or give a longer --timeout");
   }
   if (!IsAnswer(status)) {
-    return Fail(ExitCode::kUnreachable,
-                absl::StrCat(start, "cannot reach ", server(), ": ", status.error_message()),
+    return Fail(ExitCode::kUnreachable, what,
                 "check that a router runs there and that --server is right");
   }
-  return Fail(ExitCode::kRefused,
-              absl::StrCat(start, server(), " answered ", CodeName(status.error_code()), ": ",
-                           status.error_message()),
-              advice.empty() ? AdviceFor(status.error_code()) : advice);
+  return Fail(ExitCode::kRefused, what, advice.empty() ? AdviceFor(status.error_code()) : advice);
 }
 
 ExitCode Remote::FailChange(const grpc::Status& status, std::string_view done,

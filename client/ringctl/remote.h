@@ -61,6 +61,11 @@ class Remote {
   // Gives `context` the deadline of the clock.
   void SetDeadline(grpc::ClientContext& context) const;
 
+  // OK once there is a connection, UNAVAILABLE where there can be none, DEADLINE_EXCEEDED where
+  // there is none by the deadline of the clock: for a call that changes something, since after it
+  // an error would leave open whether the call was received.
+  grpc::Status WaitUntilConnected() const;
+
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const std::string& server() const { return options_.server; }
 
@@ -69,6 +74,12 @@ class Remote {
 
   // True if `status` is the router's own answer, false if it came about on the way to it.
   bool IsAnswer(const grpc::Status& status) const;
+
+  // True if it may help to try again by itself: the router is not there, or has no room.
+  static bool MayPass(const grpc::Status& status);
+
+  // What `status`, an error, is: "cannot reach ...", "... answered NOT_FOUND: ...".
+  std::string Describe(const grpc::Status& status) const;
 
   // Says what `status`, an error, means, and returns kUnreachable or kRefused. `prefix` comes
   // before it: "line 3: " or nothing. `advice` says what to do about the router's answer; where it

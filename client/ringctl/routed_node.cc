@@ -20,4 +20,12 @@ void WriteNode(const v1::RoutedNode& node, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteOptionalNode(bool is_present, const v1::RoutedNode& node, JsonWriter& json) {
+  if (is_present) {
+    WriteNode(node, json);
+  } else {
+    json.Null();
+  }
+}
+
 }  // namespace ringshift

@@ -18,6 +18,9 @@ std::string_view RingVersionText(v1::RingVersion version);
 // {"name": ..., "address": ...}
 void WriteNode(const v1::RoutedNode& node, JsonWriter& json);
 
+// The same, or null where there is none.
+void WriteOptionalNode(bool is_present, const v1::RoutedNode& node, JsonWriter& json);
+
 }  // namespace ringshift
 
 #endif  // RINGSHIFT_CLIENT_RINGCTL_ROUTED_NODE_H_

@@ -1,4 +1,4 @@
-// `ringctl migration set`: shows a change of a share, has it confirmed, and makes it.
+// `ringctl migration set`: shows what another share would do, has it confirmed, and sets it.
 #ifndef RINGSHIFT_CLIENT_RINGCTL_SET_MIGRATION_H_
 #define RINGSHIFT_CLIENT_RINGCTL_SET_MIGRATION_H_
 
@@ -8,15 +8,20 @@
 
 #include "client/ringctl/exit_code.h"
 #include "client/ringctl/remote.h"
+#include "client/ringctl/selector.h"
 
 namespace ringshift {
 
 struct SetMigrationOptions {
   RemoteOptions remote;
-  std::string data_center;
-  std::string percent;  // as CheckPercent takes it
+  SelectorOptions selector;
+  std::string percent;                        // as CheckPercent takes it
+  std::optional<std::string> max_churn;       // likewise
+  std::optional<std::string> hit_ratio;       // as CheckRatio takes it
+  std::optional<std::int64_t> base_revision;  // --expect-revision
   std::string reason;
-  std::optional<std::int64_t> expected_revision;
+  bool accept_imbalance = false;
+  bool dry_run = false;
   bool yes = false;
   bool json = false;
 };

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "client/ringctl/text.h"
 
 namespace ringshift {
 namespace {
+
+constexpr std::string_view kGap = "  ";  // between columns
 
 // REQUIRES: `text` went through ForTerminal
 std::size_t CharacterCount(std::string_view text) {
@@ -34,26 +37,47 @@ void Table::AddRow(std::vector<std::string> cells) {
 }
 
 void Table::Print(Output& output) {
+  for (std::string& line : TakeLines(std::numeric_limits<std::size_t>::max())) {
+    line += '\n';
+    output.Write(line);
+  }
+}
+
+std::vector<std::string> Table::TakeLines(std::size_t max_width) {
+  std::size_t columns = 1;
+  for (std::size_t width = widths_[0]; columns < columns_.size(); ++columns) {
+    width += kGap.size() + widths_[columns];
+    if (width > max_width) break;
+  }
+  std::vector<std::string> lines;
   if (titles_due_) {
     std::vector<std::string> titles;
     for (const Column& column : columns_) titles.push_back(column.title);
-    PrintRow(titles, output);
+    lines.push_back(Line(titles, columns));
     titles_due_ = false;
   }
-  for (const std::vector<std::string>& row : rows_) PrintRow(row, output);
+  for (const std::vector<std::string>& row : rows_) lines.push_back(Line(row, columns));
   rows_.clear();
+  return lines;
 }
 
-void Table::PrintRow(const std::vector<std::string>& cells, Output& output) const {
+std::string Table::Line(const std::vector<std::string>& cells, std::size_t columns) const {
   std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  for (std::size_t i = 0; i < columns; ++i) {
     const std::string padding(widths_[i] - CharacterCount(cells[i]), ' ');
-    if (i > 0) line += "  ";
+    if (i > 0) line += kGap;
     line += columns_[i].align == kRight ? padding + cells[i] : cells[i] + padding;
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  line += '\n';
-  output.Write(line);
+  return line;
+}
+
+std::string_view CutToWidth(std::string_view text, std::size_t max_width) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < max_width && bytes < text.size(); ++i) {
+    bytes += FirstCharacter(text.substr(bytes)).length;
+  }
+  return text.substr(0, bytes);
 }
 
 std::string Gauge(double part, std::size_t width) {

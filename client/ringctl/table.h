@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/ringctl/output.h"
@@ -34,16 +35,24 @@ class Table {
   // are as wide as the widest cell so far.
   void Print(Output& output);
 
+  // The same as lines, without the newlines. Columns at the right are left out until a line has at
+  // most `max_width` characters; the first one stays.
+  std::vector<std::string> TakeLines(std::size_t max_width);
+
   std::size_t pending_rows() const { return rows_.size(); }
 
  private:
-  void PrintRow(const std::vector<std::string>& cells, Output& output) const;
+  // Of the first `columns` cells.
+  std::string Line(const std::vector<std::string>& cells, std::size_t columns) const;
 
   const std::vector<Column> columns_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
   bool titles_due_ = false;
 };
+
+// The first `max_width` characters of `text`, which went through ForTerminal.
+std::string_view CutToWidth(std::string_view text, std::size_t max_width);
 
 // A bar of `width` characters of which `part` (0 to 1) is filled: "[###.......]" has width 10.
 std::string Gauge(double part, std::size_t width);

@@ -141,8 +141,10 @@ std::string ShareNotes(const std::vector<v1::DataCenterSummary>& data_centers) {
   std::string notes;
   for (const v1::DataCenterSummary& data_center : data_centers) {
     if (data_center.effective_reason().empty()) continue;
+    const bool is_other = EffectiveShare(data_center) != RequestedShare(data_center);
     absl::StrAppend(&notes, ForTerminal(data_center.name()), " answers with ",
-                    EffectiveShare(data_center), ", not ", RequestedShare(data_center), ": ",
+                    EffectiveShare(data_center), is_other ? ", not " : "",
+                    is_other ? RequestedShare(data_center) : "", ": ",
                     ForTerminal(data_center.effective_reason()), "\n");
   }
   return notes;

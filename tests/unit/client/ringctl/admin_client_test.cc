@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,6 +91,86 @@ TEST(MigrationClientTest, TheHistoryEndsWhereThereAreNoOlderChanges) {
   EXPECT_THAT(service.page_sizes, ElementsAre(1000, 1000));
   FakeHistory exact(2);
   EXPECT_FALSE(HistoryOf(exact, 2).has_more);
+}
+
+// Serves ams, fra and lhr, one a page, and has the orphan `old`.
+class FakeMigrations : public v1::MigrationService::Service {
+ public:
+  int lists = 0;
+
+ private:
+  static v1::Migration Migration(int index) {
+    v1::Migration migration;
+    constexpr std::array<const char*, 4> kNames = {"ams", "fra", "lhr", "old"};
+    migration.set_data_center(kNames[static_cast<std::size_t>(index)]);
+    migration.set_tier(index == 2 ? "large" : "canary");
+    if (index != 3) migration.set_effective_v2_ppm(0);
+    return migration;
+  }
+  grpc::Status GetMigration(grpc::ServerContext*, const v1::GetMigrationRequest* request,
+                            v1::GetMigrationResponse* response) override {
+    for (int i = 0; i < 4; ++i) {
+      if (Migration(i).data_center() == request->data_center()) {
+        *response->mutable_migration() = Migration(i);
+        return grpc::Status::OK;
+      }
+    }
+    return {grpc::StatusCode::NOT_FOUND, "the router's words"};
+  }
+  grpc::Status ListMigrations(grpc::ServerContext*, const v1::ListMigrationsRequest* request,
+                              v1::ListMigrationsResponse* response) override {
+    ++lists;
+    const int i = Begin(request->page_token());
+    *response->add_migrations() = Migration(i);
+    if (i < 3) response->set_next_page_token(std::to_string(i + 1));
+    return grpc::Status::OK;
+  }
+};
+
+class SelectTest : public ::testing::Test {
+ protected:
+  // The names, or the error's message.
+  std::vector<std::string> Select(const v1::Selector& selector) {
+    const Server server(service_);
+    const Remote remote(server.options());
+    std::vector<v1::Migration> migrations;
+    const grpc::Status status = MigrationClient(remote).Select(selector, migrations);
+    if (!status.ok()) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+      return {status.error_message()};
+    }
+    std::vector<std::string> names;
+    for (const v1::Migration& migration : migrations) names.push_back(migration.data_center());
+    return names;
+  }
+  static v1::Selector Named(const std::vector<std::string>& names) {
+    v1::Selector selector;
+    for (const std::string& name : names) selector.add_data_centers(name);
+    return selector;
+  }
+  static v1::Selector OfTier(const std::string& tier) {
+    v1::Selector selector;
+    selector.set_tier(tier);
+    return selector;
+  }
+
+  FakeMigrations service_;
+};
+
+TEST_F(SelectTest, NamesAreThoseAndOneNeedsNoList) {
+  EXPECT_THAT(Select(Named({"lhr"})), ElementsAre("lhr"));
+  EXPECT_EQ(service_.lists, 0);
+  EXPECT_THAT(Select(Named({"lhr", "ams", "lhr"})), ElementsAre("ams", "lhr"));
+  EXPECT_THAT(Select(Named({"ams", "nope"})), ElementsAre("the router's words"));
+}
+
+TEST_F(SelectTest, TiersAndAllAreOfWhatIsServed) {
+  EXPECT_THAT(Select(OfTier("canary")), ElementsAre("ams", "fra"));
+  EXPECT_THAT(Select(OfTier("nope")),
+              ElementsAre("no data center of tier nope is served; tiers: canary, large"));
+  v1::Selector all;
+  all.set_all(true);
+  EXPECT_THAT(Select(all), ElementsAre("ams", "fra", "lhr"));
 }
 
 // Has 5 nodes, 2 a page; the first `changes` times the data center changes before the second page.

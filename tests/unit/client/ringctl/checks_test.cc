@@ -42,6 +42,13 @@ TEST(CheckPercentTest, SaysWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_THAT(CheckPercent("101"), AllOf(HasSubstr("\"101\""), HasSubstr("expected 0 to 100")));
 }
 
+TEST(CheckRatioTest, IsFromNothingToAll) {
+  for (const char* good : {"0", "1", "0.95", ".5"}) EXPECT_EQ(CheckRatio(good), "") << good;
+  for (const char* bad : {"", "1.01", "-0.1", "95%", "1e-1", "nan", "inf", "."}) {
+    EXPECT_THAT(CheckRatio(bad), HasSubstr("is not a ratio from 0 to 1")) << bad;
+  }
+}
+
 TEST(CheckFileNameTest, AnEmptyNameIsNone) {
   EXPECT_EQ(CheckFileName("out.svg"), "");
   EXPECT_EQ(CheckFileName(""), "the name of the file is empty");

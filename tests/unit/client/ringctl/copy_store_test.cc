@@ -12,12 +12,14 @@
 
 #include "migration/sqlite_store.h"
 #include "tests/integration/process.h"
+#include "tests/testing/set_share.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ringshift {
 namespace {
 
 using ::ringshift::testing::IsOk;
+using ::ringshift::testing::SetShare;
 using ::ringshift::testing::StatusIs;
 using ::ringshift::testing::TempDir;
 using ::testing::ElementsAre;
@@ -38,8 +40,8 @@ std::unique_ptr<SqliteStore> MakeStore(const std::string& path) {
   for (const char* name : {"ams", "fra"}) {
     EXPECT_THAT(store->EnsureExists({name, Share::None(), "salt", "test", "new"}), IsOk());
   }
-  EXPECT_THAT(store->SetShare({"ams", Share::All(), std::nullopt, "me", "because"}), IsOk());
-  EXPECT_THAT(store->SaveTopology({"ams", "some text", "me", "why", "what"}), IsOk());
+  EXPECT_THAT(SetShare(*store, {"ams", Share::All(), std::nullopt, "me", "because"}), IsOk());
+  EXPECT_THAT(store->SaveTopology({"ams", "some text", {}, "me", "why", "what"}), IsOk());
   return store;
 }
 
@@ -58,7 +60,7 @@ TEST(CopyStoreTest, TheCopyHasAllThatTheStoreHas) {
   EXPECT_THAT(copy->Export(), ::ringshift::testing::IsOkAndHolds(::testing::Eq(expected)));
   // The next change goes on where the other store is.
   ASSERT_OK_AND_ASSIGN(const Migration next,
-                       copy->SetShare({"fra", Share::All(), std::nullopt, "me", "further"}));
+                       SetShare(*copy, {"fra", Share::All(), std::nullopt, "me", "further"}));
   EXPECT_EQ(next.revision, expected.last_revision + 1);
 }
 

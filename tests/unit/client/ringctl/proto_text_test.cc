@@ -29,6 +29,7 @@ TEST(ProtoTextTest, TimesAreUtc) {
 TEST(ProtoTextTest, WhatThisProgramDoesNotKnowIsUnknown) {
   EXPECT_EQ(RingLayoutText(v1::RING_LAYOUT_UNSPECIFIED), "unknown");
   EXPECT_EQ(ChangeKindText(static_cast<v1::MigrationChangeKind>(99)), "unknown");
+  EXPECT_EQ(DurabilityText(static_cast<v1::Durability>(99)), "unknown");
   EXPECT_EQ(ReloadOutcomeText(static_cast<v1::ReloadOutcome>(99)), "unknown");
   EXPECT_EQ(ReloadTriggerText(static_cast<v1::ReloadTrigger>(99)), "unknown");
   EXPECT_EQ(RouterPhaseText(static_cast<v1::RouterPhase>(99)), "unknown");

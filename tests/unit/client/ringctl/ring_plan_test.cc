@@ -114,7 +114,7 @@ TEST(RingPlanTest, TheMemoryIsWithTheRingsThatSparsePoolsHaveOfTheirOwn) {
     const auto data_center_of_option = DataCenter::Build(spec).value();
     EXPECT_EQ(option.smallest_bytes(), option.version == RingVersion::kV1
                                            ? data_center_of_option->v1()->memory_bytes()
-                                           : data_center_of_option->v2().memory_bytes());
+                                           : data_center_of_option->v2()->memory_bytes());
     EXPECT_GT(option.smallest_bytes(), Ring::Measure(*data_center.nodes, parameters)->bytes);
   }
   EXPECT_THAT(Printed([&](Output& output) { PrintPlan(plan, output); }),

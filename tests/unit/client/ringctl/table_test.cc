@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/client/ringctl/scratch_file.h"
 
@@ -62,6 +65,26 @@ TEST(TableTest, LaterRowsFollowWithoutTitles) {
 TEST(TableTest, AnEmptyTableHasItsTitles) {
   Table table({{"A"}, {"B"}});
   EXPECT_EQ(Print(table), "A  B\n");
+}
+
+TEST(TableTest, ColumnsAtTheRightThatDoNotFitAreLeftOut) {
+  for (const auto& [width, lines] : std::vector<std::pair<std::size_t, std::vector<std::string>>>{
+           {15, {"NAME  V2  WHY", "ams   0%  first"}},
+           {14, {"NAME  V2", "ams   0%"}},
+           {8, {"NAME  V2", "ams   0%"}},
+           {7, {"NAME", "ams"}},
+           {0, {"NAME", "ams"}}}) {
+    Table table({{"NAME"}, {"V2"}, {"WHY"}});
+    table.AddRow({"ams", "0%", "first"});
+    EXPECT_EQ(table.TakeLines(width), lines) << width;
+  }
+}
+
+TEST(CutToWidthTest, CountsCharacters) {
+  EXPECT_EQ(CutToWidth("Zürich", 2), "Zü");
+  EXPECT_EQ(CutToWidth("ams", 3), "ams");
+  EXPECT_EQ(CutToWidth("ams", 9), "ams");
+  EXPECT_EQ(CutToWidth("ams", 0), "");
 }
 
 TEST(GaugeTest, FillsByPart) {
