@@ -87,6 +87,8 @@ std::string_view HandlerName(HandlerKind kind) {
   switch (kind) {
     case HandlerKind::kReal:
       return "real";
+    case HandlerKind::kPreviousOwners:
+      return "previous-owners";
     case HandlerKind::kUncounted:
       return "uncounted";
     case HandlerKind::kEmpty:
@@ -98,8 +100,9 @@ std::string_view HandlerName(HandlerKind kind) {
 }
 
 absl::StatusOr<HandlerKind> FindHandler(std::string_view name) {
-  for (const HandlerKind kind : {HandlerKind::kReal, HandlerKind::kUncounted, HandlerKind::kEmpty,
-                                 HandlerKind::kEmptyWire}) {
+  for (const HandlerKind kind :
+       {HandlerKind::kReal, HandlerKind::kPreviousOwners, HandlerKind::kUncounted,
+        HandlerKind::kEmpty, HandlerKind::kEmptyWire}) {
     if (HandlerName(kind) == name) return kind;
   }
   return absl::NotFoundError("no handler " + std::string(name));
@@ -109,10 +112,11 @@ absl::StatusOr<std::unique_ptr<BenchServer>> BenchServer::Start(HandlerKind kind
                                                                 const BenchCase& bench_case,
                                                                 std::size_t batch_keys) {
   absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
-      BuildTable(MakeSpec(bench_case), bench_case.v2_ppm);
+      BuildTable(MakeSpec(bench_case), bench_case.v2_ppm,
+                 kind == HandlerKind::kPreviousOwners ? BothRingsWarm() : RouterState{});
   if (!table.ok()) return table.status();
-  if (kind == HandlerKind::kReal || kind == HandlerKind::kUncounted) {
-    const bool counts = kind == HandlerKind::kReal;
+  if (kind != HandlerKind::kEmpty && kind != HandlerKind::kEmptyWire) {
+    const bool counts = kind != HandlerKind::kUncounted;
     return StartWith(*table, [counts](Parts& parts) { return MakeTableHandler(parts, counts); });
   }
   absl::Status status;

@@ -20,8 +20,9 @@
 namespace ringshift::bench {
 
 enum class HandlerKind {
-  kReal,       // the router's
-  kUncounted,  // the router's, which counts nothing
+  kReal,            // the router's
+  kPreviousOwners,  // the router's, with the table of BothRingsWarm
+  kUncounted,       // the router's, which counts nothing
   // Nothing is routed: Route gets an empty response, RouteBatch a copy of the answer to the first
   // batch_keys keys. Requests and responses are protobuf's messages.
   kEmpty,
@@ -30,7 +31,7 @@ enum class HandlerKind {
   kEmptyWire,
 };
 
-// "real", "uncounted", "empty", "empty-wire".
+// "real", "previous-owners", "uncounted", "empty", "empty-wire".
 std::string_view HandlerName(HandlerKind kind);
 // NOT_FOUND if there is none of that name.
 absl::StatusOr<HandlerKind> FindHandler(std::string_view name);

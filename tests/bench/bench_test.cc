@@ -259,6 +259,23 @@ TEST(BenchTest, TheRingSuiteHasEveryFigureThatItPromises) {
   }
 }
 
+TEST(BenchTest, TheMigrationSuiteHasEveryFigureThatItPromises) {
+  const TempDir dir;
+  const std::string json_path = dir.File("figures.json");
+  const Completed suite =
+      testing::Run({RINGSHIFT_BENCH_BINARY, "migration", "--smoke", "--json", json_path});
+  ASSERT_EQ(suite.exit_code, 0) << suite.err;
+  std::ostringstream json;
+  json << std::ifstream(json_path).rdbuf();
+  for (const char* name :
+       {"previous_owner_cpu_ratio", "previous_owner_answers", "previous_owner_cpu_ratio_16m",
+        "previous_owner_answers_16m", "p99_ratio_during_1000_changes", "changes_per_second",
+        "forecast_seconds_225m", "forecast_again_ms"}) {
+    EXPECT_GT(ValueOf(json.str(), name), 0) << name << "\n" << json.str();
+    EXPECT_THAT(suite.out, HasSubstr(name));
+  }
+}
+
 TEST(BenchTest, AWrongOwnerEndsTheRingSuite) {
   Figures figures;
   RingSuiteSize size = kSmokeRingSize;

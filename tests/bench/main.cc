@@ -1,6 +1,8 @@
 // ringshift_bench SUITE [--json FILE] [--smoke] [--pingora PROGRAM]: see docs/benchmarks.md.
 // ringshift_bench --serve HANDLER CASE BATCH_KEYS: the server under test, started by itself.
-// ringshift_bench --ring-peer ...: our side of the suite `peers`, likewise.
+// ringshift_bench --batches ADDRESS CASE KEYS BATCH_KEYS, --shares ADDRESS CHANGES STEP_PPM: a
+// client beside other calls, likewise. ringshift_bench --ring-peer ...: our side of the suite
+// `peers`, likewise.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -10,7 +12,9 @@
 #include <vector>
 
 #include "tests/bench/bench_server.h"
+#include "tests/bench/client_process.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/migration_suite.h"
 #include "tests/bench/peers_suite.h"
 #include "tests/bench/ring_peer.h"
 #include "tests/bench/ring_suite.h"
@@ -23,7 +27,7 @@ namespace {
 constexpr const char* kUsage =
     "Usage: ringshift_bench SUITE [--json FILE] [--smoke] [--pingora PROGRAM]\n"
     "\n"
-    "  SUITE      router, ring or peers\n"
+    "  SUITE      router, ring, migration or peers\n"
     "  --json     also write the figures as one JSON object of numbers\n"
     "  --smoke    tiny sizes: shows that everything works; the figures mean nothing\n"
     "  --pingora  for peers: what tests/bench/peers/build.sh has built\n";
@@ -39,6 +43,19 @@ int Serve(const std::vector<std::string>& arguments) {
   const absl::StatusOr<BenchCase> bench_case = FindCase(arguments[2]);
   if (!handler.ok() || !bench_case.ok()) return WrongUsage("no such handler or case");
   return RunBenchServer(*handler, *bench_case, std::stoul(arguments[3]));
+}
+
+int AskBatches(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 5) return WrongUsage("--batches takes four arguments");
+  const absl::StatusOr<BenchCase> bench_case = FindCase(arguments[2]);
+  if (!bench_case.ok()) return WrongUsage("no such case");
+  return RunClient(
+      BatchLoad{arguments[1], *bench_case, std::stoul(arguments[3]), std::stoul(arguments[4])});
+}
+
+int SetShares(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 4) return WrongUsage("--shares takes three arguments");
+  return RunClient(ShareLoad{arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3])});
 }
 
 int RunSuite(const std::vector<std::string>& arguments) {
@@ -63,7 +80,9 @@ int RunSuite(const std::vector<std::string>& arguments) {
       is_peers ? RunPeersSuite(is_smoke ? kSmokePeersSize : kFullPeersSize,
                                {{RINGSHIFT_BENCH_BINARY, "--ring-peer"}, {pingora}}, figures)
       : suite == "ring" ? RunRingSuite(is_smoke ? kSmokeRingSize : kFullRingSize, figures)
-                        : RunRouterSuite(is_smoke ? kSmokeSize : kFullSize, figures);
+      : suite == "migration"
+          ? RunMigrationSuite(is_smoke ? kSmokeMigrationSize : kFullMigrationSize, figures)
+          : RunRouterSuite(is_smoke ? kSmokeSize : kFullSize, figures);
   if (!status.ok()) {
     std::fprintf(stderr, "ringshift_bench: no figures: %s\n",
                  std::string(status.message()).c_str());
@@ -85,8 +104,11 @@ int Main(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments[0] == "--serve") return Serve(arguments);
+  if (arguments[0] == "--batches") return AskBatches(arguments);
+  if (arguments[0] == "--shares") return SetShares(arguments);
   if (arguments[0] == "--ring-peer") return RunRingPeer({arguments.begin() + 1, arguments.end()});
-  if (arguments[0] != "router" && arguments[0] != "ring" && arguments[0] != "peers") {
+  if (arguments[0] != "router" && arguments[0] != "ring" && arguments[0] != "migration" &&
+      arguments[0] != "peers") {
     return WrongUsage("unknown suite " + arguments[0]);
   }
   return RunSuite(arguments);

@@ -31,8 +31,14 @@ const v1::RouteRequest& RouteQuestions::Ask(std::size_t index) {
 }
 
 absl::Status RouteQuestions::Check(std::size_t index, const v1::RouteResponse& response) const {
-  return CheckKey(workload_, index % workload_.keys.size(), response.owner().name(),
-                  response.ring_version());
+  const std::size_t key = index % workload_.keys.size();
+  const std::string& previous_owner = response.previous_owner().name();
+  if (previous_owner != workload_.previous_owners[key]) {
+    return absl::InternalError("wrong answer: " + workload_.keys[key] +
+                               " has the previous owner \"" + previous_owner + "\"; right is \"" +
+                               workload_.previous_owners[key] + "\"");
+  }
+  return CheckKey(workload_, key, response.owner().name(), response.ring_version());
 }
 
 BatchQuestions::BatchQuestions(const Workload& workload, std::size_t batch_keys)

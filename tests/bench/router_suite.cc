@@ -1,23 +1,21 @@
 #include "tests/bench/router_suite.h"
 
-#include <sched.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "tests/bench/client_process.h"
 #include "tests/bench/in_process.h"
 #include "tests/bench/load.h"
 #include "tests/bench/pairs.h"
 #include "tests/bench/questions.h"
 #include "tests/bench/server_process.h"
+#include "tests/bench/side.h"
 #include "tests/bench/workload.h"
 
 namespace ringshift::bench {
@@ -25,47 +23,8 @@ namespace {
 
 constexpr std::size_t kBatchKeys = 1'000;
 
-using RouteLoad = Load<RouteQuestions>;
-using BatchLoad = Load<BatchQuestions>;
-
-void Progress(const std::string& what) { std::fprintf(stderr, "bench: %s\n", what.c_str()); }
-
-double Microseconds(std::chrono::duration<double> time) { return time.count() * 1e6; }
-
-// A server in a process of its own, and the load that it is under.
-template <typename QuestionsType>
-struct Side {
-  ServerProcess server;
-  QuestionsType questions;
-  Load<QuestionsType> load;
-  LoadResult last;
-
-  template <typename... QuestionArguments>
-  Side(ServerProcess started, std::size_t outstanding, std::size_t channels,
-       const QuestionArguments&... arguments)
-      : server(std::move(started)),
-        questions(arguments...),
-        load(server.address(), questions, outstanding, channels) {}
-
-  // Server CPU a call, in microseconds.
-  absl::StatusOr<double> CpuPerCall(std::size_t calls) {
-    const std::chrono::nanoseconds before = server.CpuTime();
-    const absl::StatusOr<LoadResult> result = load.Run(calls);
-    if (!result.ok()) return result.status();
-    last = *result;
-    return Microseconds(server.CpuTime() - before) / static_cast<double>(calls);
-  }
-};
 using RouteSide = Side<RouteQuestions>;
 using BatchSide = Side<BatchQuestions>;
-
-// This thread has CPU only while no other one wants it. The client of the batches is on another
-// machine, elsewhere; here it would keep a core from the server and the client of Route.
-absl::Status GiveWay() {
-  const sched_param no_priority{};
-  if (::sched_setscheduler(0, SCHED_IDLE, &no_priority) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, "sched_setscheduler");
-}
 
 // What a handler that does nothing answers.
 Workload WithoutAnswers(Workload workload) {
@@ -211,26 +170,17 @@ class RouterSuite {
     Progress("Route beside batches");
     auto routes = StartRoutes(HandlerKind::kReal, *bench_case, *workload, kRoutesBeside);
     if (!routes.ok()) return routes.status();
-    BatchQuestions batch_questions(*workload, kBatchKeys);
-    BatchLoad batches((*routes)->server.address(), batch_questions, 1, 1);
+    const BatchLoad batches{(*routes)->server.address(), *bench_case, size_.keys, kBatchKeys};
 
     const auto p99 = [&] { return P99(**routes); };
     std::size_t batch_count = 0;
     std::chrono::duration<double> batch_time{};
     const auto p99_beside_batches = [&]() -> absl::StatusOr<double> {
-      std::atomic<bool> go_on = true;
-      absl::StatusOr<LoadResult> beside;
-      std::thread batch_client([&] {
-        if (const absl::Status gave_way = GiveWay(); !gave_way.ok()) {
-          beside = gave_way;
-          return;
-        }
-        beside =
-            batches.RunWhile([&](std::size_t started) { return started == 0 || go_on.load(); });
-      });
+      absl::StatusOr<ClientProcess> client = ClientProcess::Start(batches);
+      if (!client.ok()) return client.status();
       const absl::StatusOr<double> value = p99();
-      go_on = false;
-      batch_client.join();
+      client->Stop();
+      const absl::StatusOr<ClientProcess::Result> beside = client->WaitForEnd();
       if (!beside.ok()) return beside.status();
       batch_count += beside->calls;
       batch_time += beside->time;

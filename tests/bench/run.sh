@@ -8,12 +8,13 @@ Usage: tests/bench/run.sh SUITE [--json FILE]
 
   SUITE        router: what the router adds to a call and to a batch, and its memory
                ring: memory, lookups, builds and pools of a ring, against what one would write otherwise
+               migration: what a migration costs while it is under way
                peers: memory, build and lookup of a ring beside the real pingora-ketama
   --json FILE  also write the figures to FILE, as one JSON object: {"name": number, ...}
 
 Prints a table. A benchmark that gets a wrong answer ends the suite without figures, with exit code 1.
 Needs the machine for itself: for `router` with 5 GiB of memory and some five minutes, for `ring` with 3 GiB
-and some two minutes, for `peers` with 1 GiB and one minute. `peers` needs cargo, and its registry for the
+and some two minutes, for `migration` with 1 GiB and some two minutes, for `peers` with 1 GiB and one minute. `peers` needs cargo, and its registry for the
 first time: without them the exit code is 3.
 docs/benchmarks.md says what each figure means.
 USAGE
@@ -24,7 +25,7 @@ case "${1-}" in
     usage
     exit 0
     ;;
-  router | ring | peers) ;;
+  router | ring | migration | peers) ;;
   *)
     echo "run.sh: expected a suite, not '${1-}'" >&2
     usage >&2

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "ringshift/v1/migration.grpc.pb.h"
 #include "ringshift/v1/topology.grpc.pb.h"
 #include "routing/topology.h"
 #include "routing/topology_writer.h"
@@ -60,6 +61,7 @@ absl::StatusOr<ServerProcess> ServerProcess::StartRouter(const DataCenterSpec& s
   server.address_ = testing::LogValue(*listening, "public");
   server.http_address_ = testing::LogValue(*listening, "http");
   server.admin_address_ = testing::LogValue(*listening, "admin");
+  server.admin_ = grpc::CreateChannel(server.admin_address_, grpc::InsecureChannelCredentials());
   return server;
 }
 
@@ -84,8 +86,7 @@ absl::StatusOr<std::uint64_t> ServerProcess::StatusBytes(const std::string& fiel
 
 absl::Status ServerProcess::Reload(const DataCenterSpec& spec) const {
   files_->Write(kTopologyFile, WriteTopology(Topology{{spec}}));
-  const auto stub = v1::TopologyService::NewStub(
-      grpc::CreateChannel(admin_address_, grpc::InsecureChannelCredentials()));
+  const auto stub = v1::TopologyService::NewStub(admin_);
   grpc::ClientContext context;
   v1::ReloadTopologyResponse response;
   const grpc::Status status =
@@ -97,6 +98,18 @@ absl::Status ServerProcess::Reload(const DataCenterSpec& spec) const {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status SetShare(const std::shared_ptr<grpc::Channel>& admin, std::int32_t v2_ppm) {
+  const auto stub = v1::MigrationService::NewStub(admin);
+  grpc::ClientContext context;
+  v1::SetMigrationRequest request;
+  request.mutable_selector()->set_all(true);
+  request.set_v2_ppm(v2_ppm);
+  v1::SetMigrationResponse response;
+  const grpc::Status status = stub->SetMigration(&context, request, &response);
+  if (status.ok()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::string_view(status.error_message()));
 }
 
 absl::StatusOr<double> ServerProcess::SumOfMetric(const std::string& name) const {

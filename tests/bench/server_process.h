@@ -4,6 +4,8 @@
 #ifndef RINGSHIFT_TESTS_BENCH_SERVER_PROCESS_H_
 #define RINGSHIFT_TESTS_BENCH_SERVER_PROCESS_H_
 
+#include <grpcpp/channel.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +30,9 @@ class ServerProcess {
   // ringshiftd with this topology. Returns when it is ready.
   static absl::StatusOr<ServerProcess> StartRouter(const DataCenterSpec& spec);
 
-  // HOST:PORT of the routing calls.
+  // HOST:PORT of the routing calls; of the router's admin calls.
   const std::string& address() const { return address_; }
+  const std::string& admin_address() const { return admin_address_; }
 
   // CPU time of the process so far, user and system, of all threads: what getrusage tells it.
   std::chrono::nanoseconds CpuTime() const;
@@ -52,9 +55,13 @@ class ServerProcess {
   std::unique_ptr<testing::TempDir> files_;
   std::unique_ptr<testing::Process> process_;
   std::string address_;
-  std::string http_address_;
   std::string admin_address_;
+  std::string http_address_;
+  std::shared_ptr<grpc::Channel> admin_;
 };
+
+// Sets the share of a router by its admin port. FAILED_PRECONDITION unless it did.
+absl::Status SetShare(const std::shared_ptr<grpc::Channel>& admin, std::int32_t v2_ppm);
 
 }  // namespace ringshift::bench
 

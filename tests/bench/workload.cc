@@ -40,8 +40,16 @@ DataCenterSpec MakeSpec(const BenchCase& bench_case) {
   return spec;
 }
 
+RouterState BothRingsWarm() {
+  RouterState state;
+  state.warmth = {
+      .v2_warm_below = Share::All(), .v1_warm_from = Share::None(), .first_share = Share::None()};
+  return state;
+}
+
 absl::StatusOr<std::shared_ptr<const RoutingTable>> BuildTable(const DataCenterSpec& spec,
-                                                               std::int64_t v2_ppm) {
+                                                               std::int64_t v2_ppm,
+                                                               RouterState state) {
   absl::StatusOr<std::shared_ptr<const DataCenter>> data_center = DataCenter::Build(spec);
   if (!data_center.ok()) return data_center.status();
   Migration migration;
@@ -50,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const RoutingTable>> BuildTable(const DataCenterS
   migration.salt = spec.name;
   migration.decision_algorithm = std::string(kDecisionAlgorithm);
   migration.revision = 1;
-  return RoutingTable::Create(*std::move(data_center), std::move(migration));
+  return RoutingTable::Create(*std::move(data_center), std::move(migration), std::move(state));
 }
 
 std::string MakeKey(std::size_t index) {
@@ -60,12 +68,13 @@ std::string MakeKey(std::size_t index) {
   return key;
 }
 
-absl::StatusOr<Workload> MakeWorkload(const BenchCase& bench_case, std::size_t key_count) {
+absl::StatusOr<Workload> MakeWorkload(const BenchCase& bench_case, std::size_t key_count,
+                                      RouterState state) {
   DataCenterSpec spec = MakeSpec(bench_case);
   if (spec.v1) spec.v1->layout = OtherLayout(spec.v1->layout);
   spec.v2.layout = OtherLayout(spec.v2.layout);
   const absl::StatusOr<std::shared_ptr<const RoutingTable>> table =
-      BuildTable(spec, bench_case.v2_ppm);
+      BuildTable(spec, bench_case.v2_ppm, std::move(state));
   if (!table.ok()) return table.status();
 
   Workload workload;
@@ -74,7 +83,10 @@ absl::StatusOr<Workload> MakeWorkload(const BenchCase& bench_case, std::size_t k
     const absl::StatusOr<RouteAnswer> answer =
         Route(**table, {.key = workload.keys.back(), .pool = ""});
     if (!answer.ok()) return answer.status();
-    workload.owners.push_back((*table)->data_center().node(answer->nodes()[0]).name);
+    const DataCenter& data_center = (*table)->data_center();
+    workload.owners.push_back(data_center.node(answer->nodes()[0]).name);
+    workload.previous_owners.push_back(
+        answer->previous_owner ? data_center.node(*answer->previous_owner).name : "");
     workload.ring_versions.push_back(
         answer->ring_version == RingVersion::kV2 ? v1::RING_VERSION_V2 : v1::RING_VERSION_V1);
   }
