@@ -141,8 +141,9 @@ MATCHER_P(IsNode, node, "") { return arg.name == node.name && arg.address == nod
 TEST_F(ClientRouterTest, AnswersAreThoseOfTheProtocol) {
   Start(1);
   const RouterClient direct(*routers_[0]);
-  ASSERT_TRUE(direct.SetShare("ams", 500'000).ok());
+  for (const int ppm : {900'000, 500'000}) ASSERT_THAT(direct.SetShare("ams", ppm), IsOk());
   int ring_two = 0;
+  int named = 0;
   for (const std::string pool : {"", "fedramp"}) {
     for (int i = 0; i < 200; ++i) {
       const int replicas = i % 7;
@@ -165,15 +166,24 @@ TEST_F(ClientRouterTest, AnswersAreThoseOfTheProtocol) {
       EXPECT_EQ(reply.table.migration_revision, expected.table().migration_revision());
       EXPECT_EQ(reply.table.v2_ppm, 500'000);
       EXPECT_EQ(reply.is_short, expected.is_short());
+      ASSERT_EQ(reply.previous_owner.has_value(), expected.has_previous_owner());
+      if (reply.previous_owner) {
+        ++named;
+        EXPECT_THAT(*reply.previous_owner, IsNode(FromProto(expected.previous_owner())));
+      }
       if (reply.ring_version == 2) ++ring_two;
     }
   }
   EXPECT_THAT(ring_two, Gt(100));
+  EXPECT_THAT(named, Gt(50));
 }
 
 TEST_F(ClientRouterTest, ABatchHasTheOwnersOfItsKeys) {
   Start(1);
-  ASSERT_TRUE(RouterClient(*routers_[0]).SetShare("ams", 500'000).ok());
+  for (const int ppm : {900'000, 500'000}) {
+    ASSERT_THAT(RouterClient(*routers_[0]).SetShare("ams", ppm), IsOk());
+  }
+  int named = 0;
   for (const std::string pool : {"", "fedramp"}) {
     BatchQuery query = {"ams", {}, pool};
     for (int i = 0; i < 1'000; ++i) query.keys.push_back("/img/" + std::to_string(i));
@@ -183,9 +193,15 @@ TEST_F(ClientRouterTest, ABatchHasTheOwnersOfItsKeys) {
       ASSERT_OK_AND_ASSIGN(const RouteReply reply, client_->Route({"ams", query.keys[i], pool}));
       EXPECT_THAT(batch.owner(i), IsNode(reply.owner));
       EXPECT_EQ(batch.ring_versions[i], reply.ring_version);
+      ASSERT_EQ(batch.previous_owner(i) != nullptr, reply.previous_owner.has_value());
+      if (reply.previous_owner) {
+        ++named;
+        EXPECT_THAT(*batch.previous_owner(i), IsNode(*reply.previous_owner));
+      }
       EXPECT_EQ(batch.table.checksum, reply.table.checksum);
     }
   }
+  EXPECT_THAT(named, Gt(500));
   EXPECT_THAT(client_->RouteBatch({"ams", {"a", ""}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1")));
   EXPECT_THAT(client_->RouteBatch({"ams", {}}), StatusIs(absl::StatusCode::kInvalidArgument,

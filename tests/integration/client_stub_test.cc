@@ -131,6 +131,51 @@ class FickleHealth {
   std::string address_;
 };
 
+// Answers every call with the same bytes.
+class SameBytes {
+ public:
+  explicit SameBytes(const std::string& bytes) : service_(bytes) {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterCallbackGenericService(&service_);
+    server_ = builder.BuildAndStart();
+    address_ = "127.0.0.1:" + std::to_string(port);
+  }
+  ~SameBytes() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  class Service final : public grpc::CallbackGenericService {
+   public:
+    explicit Service(const std::string& bytes) : bytes_(bytes) {}
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+      return new Call(bytes_);
+    }
+
+   private:
+    const std::string bytes_;
+  };
+  class Call final : public grpc::ServerGenericBidiReactor {
+   public:
+    explicit Call(const std::string& bytes) {
+      const grpc::Slice slice(bytes);
+      answer_ = grpc::ByteBuffer(&slice, 1);
+      StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    grpc::ByteBuffer answer_;
+  };
+
+  Service service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
 // How many of `count` calls each router answered, by its name. A failure is a test failure.
 std::map<std::string, int> Owners(Client& client, int count) {
   std::map<std::string, int> owners;
@@ -465,6 +510,17 @@ TEST(ClientStubTest, ABatchWhoseAnswerIsBadIsAnErrorWithTheRoutersAddress) {
   const auto client = NewClient({router.address()});
   EXPECT_THAT(client->RouteBatch({"ams", {"a"}}),
               StatusIs(kInternal, AllOf(HasSubstr(router.address()), HasSubstr("node 7 of 1"))));
+}
+
+TEST(ClientStubTest, BytesThatAreNoAnswerAreCalledThat) {
+  const SameBytes router("\x0a\x7f");  // a message of 127 bytes, of which none is there
+  const auto client = NewClient({router.address()});
+  EXPECT_THAT(client->Route(kQuery),
+              StatusIs(kInternal, AllOf(HasSubstr(router.address()),
+                                        HasSubstr("the bytes of the answer are no "
+                                                  "ringshift.v1.RouteResponse"))));
+  EXPECT_THAT(client->RouteBatch({"ams", {"key"}}),
+              StatusIs(kInternal, HasSubstr("are no ringshift.v1.RouteBatchResponse")));
 }
 
 TEST(ClientStubTest, CallbacksRunInAnotherThreadAlsoWhenNobodyCanBeReached) {

@@ -13,6 +13,13 @@ ringshift_test(verify_fleet_document_test SOURCES verify_fleet_document_test.cc 
                DEPS ringshift_testing ringshift_test_process)
 add_dependencies(verify_fleet_document_test ringctl)
 
+ringshift_test(migration_document_test SOURCES migration_document_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_router)
+add_dependencies(migration_document_test ringctl)
+
+ringshift_test(edge_protocol_document_test SOURCES edge_protocol_document_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process)
+
 ringshift_test(readme_test SOURCES readme_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_process)
 target_compile_definitions(readme_test PRIVATE RINGSHIFT_BUILD_DIR="${CMAKE_BINARY_DIR}")

@@ -46,6 +46,14 @@ int MillisecondsUntil(Clock::time_point deadline) {
 
 }  // namespace
 
+std::int64_t MemoryOf(pid_t pid, const std::string& name) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1));
+  }
+  Die(("no " + name + " of process " + std::to_string(pid)).c_str());
+}
+
 TempDir::TempDir() {
   std::string pattern = (std::filesystem::temp_directory_path() / "ringshift-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) Die("mkdtemp");
@@ -149,13 +157,13 @@ void Process::Pump() {
   changed_.notify_all();
 }
 
-std::optional<std::string> Process::WaitForStderr(std::string_view text,
-                                                  std::chrono::milliseconds timeout) {
+std::optional<std::string> Process::WaitForLine(const std::string& output, std::string_view text,
+                                                std::chrono::milliseconds timeout) {
   std::optional<std::string> found;
   const auto look = [&] {
     std::size_t begin = 0;
-    for (std::size_t end; (end = stderr_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      const std::string_view line = std::string_view(stderr_).substr(begin, end - begin);
+    for (std::size_t end; (end = output.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string_view line = std::string_view(output).substr(begin, end - begin);
       if (line.find(text) != std::string_view::npos) {
         found = line;
         return true;

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ namespace ringshift::testing {
 
 // How long to wait for what should take milliseconds: far above what a loaded machine needs.
 inline constexpr std::chrono::seconds kPatience{60};
+
+// KiB of a process, by the name that /proc/PID/status has: VmRSS, VmHWM. Ends the test if there
+// is none.
+std::int64_t MemoryOf(pid_t pid, const std::string& name);
 
 // The path of a binary of this build, for example "ringshiftd". Defined by the build of each test.
 #ifdef RINGSHIFT_BIN_DIR
@@ -67,7 +72,14 @@ class Process {
   // The first whole line of stderr that contains `text`; none if it ends or time is up before there
   // is one.
   std::optional<std::string> WaitForStderr(std::string_view text,
-                                           std::chrono::milliseconds timeout = kPatience);
+                                           std::chrono::milliseconds timeout = kPatience) {
+    return WaitForLine(stderr_, text, timeout);
+  }
+  // The same of stdout.
+  std::optional<std::string> WaitForStdout(std::string_view text,
+                                           std::chrono::milliseconds timeout = kPatience) {
+    return WaitForLine(stdout_, text, timeout);
+  }
 
   // Its exit code, or 128 + the signal that killed it; none if it still runs when time is up. After
   // it, Stdout() and Stderr() are complete.
@@ -79,6 +91,9 @@ class Process {
 
  private:
   void Pump();
+  // The first whole line of `output`, which is guarded by mutex_, that contains `text`.
+  std::optional<std::string> WaitForLine(const std::string& output, std::string_view text,
+                                         std::chrono::milliseconds timeout);
 
   pid_t pid_ = -1;
   int pid_fd_ = -1;

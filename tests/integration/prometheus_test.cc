@@ -186,7 +186,7 @@ class Traffic {
 void SetShare(const RouterProcess& router, int ppm) {
   grpc::ClientContext context;
   v1::SetMigrationRequest request;
-  request.set_data_center("ams");
+  request.mutable_selector()->add_data_centers("ams");
   request.set_v2_ppm(ppm);
   v1::SetMigrationResponse response;
   const auto status = v1::MigrationService::NewStub(router.AdminChannel())

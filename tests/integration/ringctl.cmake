@@ -14,6 +14,18 @@ ringshift_test(ringctl_admin_test SOURCES ringctl_admin_test.cc LABELS integrati
                DEPS ringshift_testing ringshift_test_process ringshift::proto)
 add_dependencies(ringctl_admin_test ringctl)
 
+ringshift_test(ringctl_migration_test SOURCES ringctl_migration_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_migration_test ringctl)
+
+ringshift_test(ringctl_holders_test SOURCES ringctl_holders_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_holders_test ringctl)
+
+ringshift_test(ringctl_document_test SOURCES ringctl_document_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::proto)
+add_dependencies(ringctl_document_test ringctl)
+
 ringshift_test(ringctl_mapping_test SOURCES ringctl_mapping_test.cc LABELS integration
                DEPS ringshift_testing ringshift_test_process ringshift::proto)
 add_dependencies(ringctl_mapping_test ringctl)

@@ -295,7 +295,7 @@ TEST_F(RingctlAdminTest, APersonSeesTheMigrationBeforeItIsForgotten) {
   EXPECT_THAT(forgotten.out, HasSubstr("old: forgotten, was at 12.5%"));
   ASSERT_THAT(fake_.forgets, SizeIs(1));
   EXPECT_EQ(fake_.forgets[0].data_center(), "old");
-  EXPECT_EQ(fake_.forgets[0].expected_revision(), 7);
+  EXPECT_EQ(fake_.forgets[0].base_revision(), 7);
   EXPECT_EQ(fake_.forgets[0].reason(), "turned off");
   EXPECT_THAT(fake_.forgets[0].requested_by(), HasSubstr("@"));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,14 @@ std::vector<std::string> Lines(const std::string& text) {
     begin = end == std::string::npos ? text.size() : end + 1;
   }
   return lines;
+}
+
+// Without where the object may still be warm: a topology file does not know what answered before.
+std::string WithoutHistory(const std::string& explanation) {
+  static const std::regex kHistory(
+      R"re("previous_owner":(null|\{[^}]*\}),|"previous_owner_reason":"[^"]*",|)re"
+      R"re("v[12]_warm_(from|below)_ppm":[0-9]+,)re");
+  return std::regex_replace(explanation, kHistory, "");
 }
 
 std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
@@ -89,7 +98,7 @@ TEST_F(RingctlAgreementTest, ExplainOfflineIsExplainOnlineForEveryKey) {
       ASSERT_NE(at, std::string::npos);
       offline_lines[i].replace(at, none.size(),
                                "\"migration_revision\":" + std::to_string(revision) + ",");
-      ASSERT_EQ(online_lines[i], offline_lines[i]);
+      ASSERT_EQ(WithoutHistory(online_lines[i]), WithoutHistory(offline_lines[i]));
     }
   }
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "ringshift/v1/migration.grpc.pb.h"
+#include "ringshift/v1/routing.grpc.pb.h"
 #include "tests/integration/json_testing.h"
 #include "tests/integration/process.h"
 #include "tests/integration/ringctl_testing.h"
@@ -39,6 +40,7 @@ using ::ringshift::testing::RunOnTerminal;
 using ::ringshift::testing::SmallTopology;
 using ::ringshift::testing::TempDir;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -47,7 +49,8 @@ using ::testing::StartsWith;
 class RingctlOnlineTest : public ::testing::Test {
  protected:
   RingctlOnlineTest()
-      : router_(dir_.Write("topology.yaml", SmallTopology()), dir_.File("state.db")) {
+      : router_(dir_.Write("topology.yaml", SmallTopology()), dir_.File("state.db"),
+                {"--outcome-reporters=loopback"}) {
     router_.WaitUntilReady();
   }
 
@@ -90,9 +93,7 @@ TEST_F(RingctlOnlineTest, SharesReadBackExactly) {
                                                                              {"0", 0}}) {
     const Completed set = Set(percent, {"--json"});
     ASSERT_EQ(set.exit_code, 0) << set.err;
-    EXPECT_EQ(Member(Member(ParseJsonObject(set.out), "migration").struct_value(), "v2_ppm")
-                  .number_value(),
-              ppm);
+    EXPECT_THAT(set.out, HasSubstr("\"v2_ppm\":" + std::to_string(ppm) + ","));
     EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), ppm);
     const Completed table = Migration("get", {"--data-center", "ams"});
     EXPECT_THAT(table.out, HasSubstr("share of v2  " + percent + "%  ["));
@@ -111,7 +112,7 @@ TEST_F(RingctlOnlineTest, SetSaysFromAndTo) {
   ASSERT_EQ(Set("12.5").exit_code, 0);
   const Completed set = Set("25");
   EXPECT_EQ(set.exit_code, 0) << set.err;
-  EXPECT_THAT(set.out, MatchesRegex("ams: 12.5% -> 25%, revision [0-9]+\n"));
+  EXPECT_THAT(set.out, HasSubstr("\nams           12.5%    25%        25%  "));
 }
 
 TEST_F(RingctlOnlineTest, AChangeRemembersWhoAndWhy) {
@@ -187,7 +188,7 @@ TEST_F(RingctlOnlineTest, OnATerminalAPersonDecides) {
   }
   const Completed confirmed = SetTo10OnTerminal([] { return "y\n"; });
   EXPECT_EQ(confirmed.exit_code, 0) << confirmed.out;
-  EXPECT_THAT(confirmed.out, HasSubstr("ams: 0% -> 10%, revision "));
+  EXPECT_THAT(confirmed.out, HasSubstr("\nams              0%    10%        10%  "));
   EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 100000);
 }
 
@@ -208,7 +209,7 @@ TEST_F(RingctlOnlineTest, WhatTheRouterRefusesHasItsCodeAndReason) {
   const Completed no_v1 =
       Migration("set", {"--data-center", "new", "--percent", "10", "--reason", "test", "--yes"});
   EXPECT_EQ(no_v1.exit_code, 5);
-  EXPECT_THAT(no_v1.err, HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_THAT(no_v1.err, HasSubstr("nothing was changed, because new has no ring v1"));
   const Completed long_reason = Migration("set", {"--data-center", "ams", "--percent", "10",
                                                   "--reason", std::string(1025, 'r'), "--yes"});
   EXPECT_EQ(long_reason.exit_code, 5);
@@ -235,7 +236,7 @@ TEST_F(RingctlOnlineTest, RouteNamesOwnersAndReplicas) {
   const Completed table = Route({"--data-center", "ams", "--replicas", "3", "/img/1.jpg", "k2"});
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out,
-              MatchesRegex("KEY +RING +OWNER +ADDRESS +REPLICAS\n"
+              MatchesRegex("KEY +RING +OWNER +ADDRESS +REPLICAS +PREVIOUS OWNER\n"
                            "/img/1.jpg  v1    cache-[0-9]  10.0.0.[0-9]:443  10.0.0.[0-9]:443 "
                            "10.0.0.[0-9]:443\n"
                            "k2          v1    cache-[0-9]  10.0.0.[0-9]:443  10.0.0.[0-9]:443 "
@@ -306,6 +307,148 @@ TEST_F(RingctlOnlineTest, RouteStopsAtTheFirstKeyThatIsRefused) {
   EXPECT_EQ(Route({"--data-center", "ams", "--hex"}, "00\n0\n").exit_code, 3);
 }
 
+TEST_F(RingctlOnlineTest, AMigrationGoesToItsEndAndBack) {
+  const auto run = [this](const std::string& action, std::vector<std::string> arguments) {
+    if (action.find("default") == std::string::npos) {
+      arguments.insert(arguments.end(), {"--data-center", "ams"});
+    }
+    const Completed done = Migration(action, std::move(arguments));
+    EXPECT_EQ(done.exit_code, 0) << action << "\n" << done.err;
+    return done;
+  };
+  run("override", {"--percent", "30", "--reason", "drill", "--yes"});
+  EXPECT_EQ(Member(GetAms(), "v2_ppm").number_value(), 0);
+  EXPECT_EQ(Member(GetAms(), "effective_v2_ppm").number_value(), 300'000);
+  EXPECT_EQ(Member(Member(GetAms(), "share_override").struct_value(), "reason").string_value(),
+            "drill");
+  run("clear", {});
+  EXPECT_EQ(Member(GetAms(), "effective_v2_ppm").number_value(), 0);
+
+  EXPECT_THAT(run("set", {"--percent", "100", "--yes"}).out, HasSubstr("100%"));
+  const Completed young = Migration("retire", {"--data-center", "ams", "--ring", "v1", "--yes"});
+  EXPECT_EQ(young.exit_code, 5);
+  EXPECT_THAT(young.err, HasSubstr("FAILED_PRECONDITION"));
+  EXPECT_THAT(run("retire", {"--ring", "v1", "--min-age", "0s", "--yes"}).out,
+              HasSubstr("The dropped rings took "));
+  EXPECT_EQ(Member(GetAms(), "retired_ring").string_value(), "v1");
+  run("restore", {});
+  EXPECT_EQ(Member(GetAms(), "retired_ring").kind_case(), google::protobuf::Value::kNullValue);
+
+  const Completed rolled_back =
+      Migration("rollback", {"--data-center", "ams", "--reason", "misses"});
+  EXPECT_THAT(rolled_back.exit_code, AnyOf(0, 8)) << rolled_back.err;  // 8 until v1 is there
+  EXPECT_THAT(rolled_back.out, HasSubstr("frozen"));
+  EXPECT_TRUE(Member(GetAms(), "is_frozen").bool_value());
+  EXPECT_EQ(Set("10").exit_code, 5);
+  run("unfreeze", {"--yes"});
+  EXPECT_EQ(Set("10").exit_code, 0);
+  run("set-default", {"--percent", "5", "--yes"});
+  EXPECT_THAT(run("get-default", {"--json"}).out, HasSubstr("\"v2_ppm\":50000,"));
+  EXPECT_THAT(Migration("history", {}).out,
+              AllOf(HasSubstr("default_share"), HasSubstr("unfrozen"), HasSubstr("rolled_back"),
+                    HasSubstr("restored"), HasSubstr("retired")));
+}
+
+TEST_F(RingctlOnlineTest, AChangeOfATierIsOneRevision) {
+  const Completed all = Migration("rollback", {"--all"});
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_THAT(all.err, HasSubstr("new: not rolled back"));
+  const auto migrations =
+      Member(ParseJsonObject(Migration("list", {"--json"}).out), "migrations").list_value();
+  ASSERT_EQ(migrations.values_size(), 3);
+  EXPECT_EQ(Member(migrations.values(0).struct_value(), "revision").number_value(),
+            Member(migrations.values(1).struct_value(), "revision").number_value());
+  const Completed tier = Migration("set", {"--tier", "nope", "--percent", "1", "--yes"});
+  EXPECT_EQ(tier.exit_code, 5);
+  EXPECT_THAT(tier.err, HasSubstr("tiers: canary"));
+}
+
+TEST_F(RingctlOnlineTest, AWatchShowsWhatIsAndEveryChange) {
+  testing::Process watch(
+      {Binary("ringctl"), "migration", "watch", "--server", router_.admin_address()});
+  ASSERT_TRUE(watch.WaitForStdout("  new  100%, by "));
+  ASSERT_EQ(Set("12.5").exit_code, 0);
+  ASSERT_TRUE(watch.WaitForStdout("  ams  0% -> 12.5%, by "));
+  watch.Signal(SIGINT);
+  EXPECT_EQ(watch.WaitForExit(), 0);
+}
+
+TEST_F(RingctlOnlineTest, TopShowsWhatIsRefusedAndWhatEdgesReport) {
+  const auto routing = v1::RoutingService::NewStub(router_.PublicChannel());
+  EXPECT_THAT(Ringctl({"top", "--count", "1", "--server", router_.admin_address()}).out,
+              AllOf(HasSubstr("ERR/S"), Not(HasSubstr("ORIGIN"))));
+  {
+    grpc::ClientContext context;
+    v1::RouteBatchRequest request;
+    request.set_data_center("ams");
+    request.set_pool("nowhere");
+    for (int i = 0; i < 1000; ++i) request.add_keys(std::to_string(i));
+    v1::RouteBatchResponse response;
+    EXPECT_FALSE(routing->RouteBatch(&context, request, &response).ok());
+  }
+  {
+    grpc::ClientContext context;
+    v1::ReportOutcomesResponse counted;
+    const auto report = routing->ReportOutcomes(&context, &counted);
+    v1::ReportOutcomesRequest request;
+    for (const auto& [version, kind, count] :
+         {std::tuple(v1::RING_VERSION_V1, v1::OUTCOME_HIT, 900),
+          std::tuple(v1::RING_VERSION_V1, v1::OUTCOME_ORIGIN, 100),
+          std::tuple(v1::RING_VERSION_V2, v1::OUTCOME_ORIGIN, 10),
+          std::tuple(v1::RING_VERSION_V2, v1::OUTCOME_CONNECT_ERROR, 30)}) {
+      v1::OutcomeCount& outcome = *request.add_outcomes();
+      outcome.set_data_center("ams");
+      outcome.set_ring_version(version);
+      outcome.set_outcome(kind);
+      outcome.set_count(count);
+    }
+    ASSERT_TRUE(report->Write(request));
+    report->WritesDone();
+    ASSERT_TRUE(report->Finish().ok());
+  }
+  // The router looks at its counters once a second.
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  Completed top;
+  do {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << top.out;
+    top = Ringctl({"top", "--count", "1", "--server", router_.admin_address()});
+    ASSERT_EQ(top.exit_code, 0) << top.err;
+  } while (top.out.find("     10.00%     25.00%           0%       75.00%  ") == std::string::npos);
+  const auto ams = GetAms();
+  EXPECT_GT(Member(ams, "errors_per_second").number_value(), 0);
+  EXPECT_EQ(Member(ams, "requests_per_second").number_value(), 0);
+  const auto v1_outcomes = Member(ams, "v1_outcomes").struct_value();
+  EXPECT_GT(Member(v1_outcomes, "hit").number_value(), 0);
+  EXPECT_EQ(Member(v1_outcomes, "connect_error").number_value(), 0);
+  const auto listed =
+      Member(ParseJsonObject(Migration("list", {"--json"}).out), "migrations").list_value();
+  const auto fra = listed.values(1).struct_value();
+  EXPECT_EQ(Member(fra, "v2_outcomes").kind_case(), google::protobuf::Value::kNullValue);
+  EXPECT_THAT(Migration("get", {"--data-center", "ams"}).out,
+              HasSubstr("requests/s: 0% hit, 0% previous owner hit, 25.00% origin, 75.00% connect "
+                        "error, 0% error\n"));
+}
+
+TEST_F(RingctlOnlineTest, HoldersHaveTheOwnerAndWhereTheKeyWasBefore) {
+  const auto before = ParseJsonObject(Route({"--data-center", "ams", "--json", "k"}).out);
+  ASSERT_EQ(Set("100").exit_code, 0);
+  const auto after = ParseJsonObject(Route({"--data-center", "ams", "--json", "k"}).out);
+  const Completed result = Ringctl(
+      {"holders", "--server", router_.public_address(), "--data-center", "ams", "--json", "k"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto name = [](const google::protobuf::Value& node) {
+    return Member(node.struct_value(), "name").string_value();
+  };
+  std::vector<std::string> holders;
+  const auto listed = Member(ParseJsonObject(result.out), "holders").list_value();
+  for (const auto& holder : listed.values()) {
+    holders.push_back(name(Member(holder.struct_value(), "node")));
+  }
+  ASSERT_FALSE(holders.empty());
+  EXPECT_EQ(holders.front(), name(Member(after, "owner")));
+  EXPECT_THAT(holders, ::testing::Contains(name(Member(before, "owner"))));
+}
+
 TEST_F(RingctlOnlineTest, ARouterThatWasKilledIsUnreachable) {
   router_.process().Signal(SIGKILL);
   ASSERT_TRUE(router_.process().WaitForExit().has_value());
@@ -336,6 +479,7 @@ class RefusingRouter : public v1::MigrationService::Service {
                             v1::GetMigrationResponse* response) override {
     response->mutable_migration()->set_data_center("ams");
     response->mutable_migration()->set_revision(1);
+    response->mutable_migration()->set_has_v1(true);
     return grpc::Status::OK;
   }
   grpc::Status SetMigration(grpc::ServerContext*, const v1::SetMigrationRequest*,
@@ -434,6 +578,16 @@ TEST(RingctlTimeoutTest, ABlackHoleTakesNoLongerThanTheTimeout) {
            {"migration", "forget", "ams", "--yes"},
            {"migration", "rename", "ams", "ams-1", "--yes"},
            {"migration", "set", "--data-center", "ams", "--percent", "1", "--reason", "r", "--yes"},
+           {"migration", "rollback", "--all"},
+           {"migration", "unfreeze", "--all", "--yes"},
+           {"migration", "override", "--all", "--percent", "1", "--reason", "r", "--yes"},
+           {"migration", "clear", "--all"},
+           {"migration", "retire", "--all", "--ring", "v1", "--yes"},
+           {"migration", "restore", "--all"},
+           {"migration", "get-default"},
+           {"migration", "watch"},
+           {"top"},
+           {"holders", "--data-center", "ams", "a"},
            {"route", "--data-center", "ams", "a", "b"},
            {"route", "--data-center", "ams"}}) {
     std::vector<std::string> arguments = command;
@@ -510,9 +664,11 @@ TEST(RingctlEnvironmentTest, AWrongVariableIsAUsageErrorThatNamesIt) {
        std::vector<std::pair<std::string, std::vector<std::string>>>{
            {public_server, {"route", "--data-center", "ams", "key"}},
            {public_server, {"explain", "--data-center", "ams", "key"}},
+           {public_server, {"holders", "--data-center", "ams", "key"}},
            {admin_server, {"ring", "stats", "--data-center", "ams"}},
            {admin_server, {"status"}},
            {admin_server, {"migration", "list"}},
+           {admin_server, {"top"}},
            {admin_server, {"topology", "reload"}}}) {
     for (const auto& [variable, value, wrong] :
          std::vector<std::tuple<std::string, std::string, std::string>>{

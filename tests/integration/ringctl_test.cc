@@ -331,7 +331,7 @@ TEST_F(RingctlTest, AWrongCommandLineIsAUsageError) {
       {{"route", "--data-center", "ams", "--replicas", "010", "key"},
        "--replicas: \"010\" is not a whole number from 0 to 2147483647: see"},
       {{"decide", "--salt", "ams", "--percent", "5", "--", "key"},
-       "only `ringctl route` and `explain` take arguments behind --"},
+       "only `ringctl route`, `explain` and `holders` take arguments behind --"},
       {{"migration", "bogus"}, "\"bogus\" is no command or option: see `ringctl migration --help`"},
       {{"migration", "set", "--data-center", "ams", "--percent", "5", "--expect-revision", "seven"},
        "--expect-revision: \"seven\" is not a whole number from 1 to 9223372036854775807: see"},
@@ -357,7 +357,18 @@ TEST_F(RingctlTest, EveryCommandHasHelpWithExamples) {
                                              {"migration"},
                                              {"migration", "get"},
                                              {"migration", "list"},
-                                             {"migration", "set"}}) {
+                                             {"migration", "set"},
+                                             {"migration", "rollback"},
+                                             {"migration", "unfreeze"},
+                                             {"migration", "override"},
+                                             {"migration", "clear"},
+                                             {"migration", "retire"},
+                                             {"migration", "restore"},
+                                             {"migration", "get-default"},
+                                             {"migration", "set-default"},
+                                             {"migration", "watch"},
+                                             {"holders"},
+                                             {"top"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const Completed result = Ringctl(arguments);

@@ -40,6 +40,10 @@ class RouterClient {
     return Call<v1::ExplainRouteResponse>(*routing_, &v1::RoutingService::Stub::ExplainRoute,
                                           request);
   }
+  absl::StatusOr<v1::RouteHoldersResponse> Holders(const v1::RouteHoldersRequest& request) const {
+    return Call<v1::RouteHoldersResponse>(*routing_, &v1::RoutingService::Stub::RouteHolders,
+                                          request);
+  }
   absl::StatusOr<v1::ListDataCentersResponse> ListDataCenters(
       const v1::ListDataCentersRequest& request = {}) const {
     return Call<v1::ListDataCentersResponse>(*topology_,
@@ -71,10 +75,12 @@ class RouterClient {
     request.set_checksum(checksum);
     return Accept(request);
   }
+  // However even ring v2 is.
   absl::StatusOr<v1::SetMigrationResponse> SetShare(const std::string& data_center, int ppm) const {
     v1::SetMigrationRequest request;
-    request.set_data_center(data_center);
+    request.mutable_selector()->add_data_centers(data_center);
     request.set_v2_ppm(ppm);
+    request.set_accept_imbalance(true);
     return Call<v1::SetMigrationResponse>(*migration_, &v1::MigrationService::Stub::SetMigration,
                                           request);
   }

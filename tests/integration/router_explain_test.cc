@@ -94,7 +94,7 @@ TEST_F(ExplainTest, EveryStepIsThatOfTheLibrary) {
   ASSERT_EQ(explained->rings_size(), 2);
   for (int i = 0; i < 2; ++i) {
     const v1::RingExplanation& proto = explained->rings(i);
-    const Ring& ring = i == 0 ? *ams->v1()->ring : *ams->v2().ring;
+    const Ring& ring = i == 0 ? *ams->v1()->ring : *ams->v2()->ring;
     EXPECT_EQ(proto.ring_version(), i == 0 ? v1::RING_VERSION_V1 : v1::RING_VERSION_V2);
     EXPECT_EQ(proto.algorithm(), i == 0 ? "ketama-crc32-v1" : "ketama-crc32-v2");
     EXPECT_EQ(proto.points_per_weight(), i == 0 ? 160 : 16);

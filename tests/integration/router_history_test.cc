@@ -35,14 +35,14 @@ class HistoryTest : public ::testing::Test {
   v1::Migration Set(const std::string& data_center, int ppm, const std::string& reason) {
     grpc::ClientContext context;
     v1::SetMigrationRequest request;
-    request.set_data_center(data_center);
+    request.mutable_selector()->add_data_centers(data_center);
     request.set_v2_ppm(ppm);
     request.set_reason(reason);
     request.set_requested_by("ann@ops");
     v1::SetMigrationResponse response;
     const grpc::Status status = stub_->SetMigration(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.migration();
+    return response.changes(0).migration();
   }
 
   absl::StatusOr<v1::ListMigrationChangesResponse> Changes(const std::string& data_center,

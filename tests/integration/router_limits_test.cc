@@ -3,7 +3,10 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ringshift/v1/routing.grpc.pb.h"
@@ -26,6 +30,7 @@
 namespace ringshift::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Le;
@@ -119,9 +124,9 @@ class Flood {
 
 class RouterLimitsTest : public ::testing::Test {
  protected:
-  void Start(const std::vector<std::string>& flags) {
+  void Start(const std::vector<std::string>& flags, const std::vector<std::string>& wrapper = {}) {
     router_ = std::make_unique<RouterProcess>(dir_.Write("topology.yaml", SmallTopology()),
-                                              dir_.File("state.db"), flags);
+                                              dir_.File("state.db"), flags, wrapper);
     router_->WaitUntilReady();
   }
 
@@ -135,7 +140,7 @@ TEST_F(RouterLimitsTest, WhatIsTooMuchIsRefusedAndCountedAndTheRestIsAnswered) {
   int refused = 0;
   {
     Flood flood(*router_, /*connections=*/4, /*outstanding=*/200);
-    flood.WaitFor(grpc::StatusCode::RESOURCE_EXHAUSTED, 1000);
+    flood.WaitFor(grpc::StatusCode::RESOURCE_EXHAUSTED, 200);
     flood.WaitFor(grpc::StatusCode::OK, 1000);
     EXPECT_EQ(flood.EndedOtherwise(), 0);
     answered = flood.Ended(grpc::StatusCode::OK);
@@ -191,6 +196,119 @@ TEST_F(RouterLimitsTest, AnOverloadedRouterEndsInTime) {
   router_->process().Signal(SIGTERM);
   EXPECT_THAT(router_->process().WaitForExit(std::chrono::seconds(60)), Optional(0))
       << router_->process().Stderr();
+}
+
+// Connections that say nothing.
+class Connections {
+ public:
+  ~Connections() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  int Add(int port) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fds_.push_back(fd);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+
+ private:
+  std::vector<int> fds_;
+};
+
+// A Route call of a client that waits for nothing, as frames of HTTP/2.
+std::string CallFrames(std::uint32_t stream) {
+  const auto frame = [stream](char type, char flags, const std::string& payload) {
+    std::string bytes;
+    for (const int shift : {16, 8, 0}) bytes += static_cast<char>(payload.size() >> shift);
+    bytes += type;
+    bytes += flags;
+    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(stream >> shift);
+    return bytes + payload;
+  };
+  std::string headers;
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {":method", "POST"},      {":scheme", "http"},
+      {":authority", "router"}, {":path", "/ringshift.v1.RoutingService/Route"},
+      {"te", "trailers"},       {"content-type", "application/grpc"}};
+  for (const auto& [name, value] : fields) {
+    headers += '\0';  // as it is, and not for the table
+    headers += static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
+  }
+  v1::RouteRequest request;
+  request.set_data_center("ams");
+  request.set_key("key");
+  const std::string message = request.SerializeAsString();
+  const std::string prefix = {0, 0, 0, 0, static_cast<char>(message.size())};
+  return frame(1, 4, headers) + frame(0, 1, prefix + message);
+}
+
+// What a client keeps in its way must not become memory of the router: gRPC takes some 12 KiB for a
+// call that it has read.
+TEST_F(RouterLimitsTest, CallsThatWaitWaitWhereTheyCostLittle) {
+  Start({});
+  std::string bytes =
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string(3, '\0') + "\4" + std::string(5, '\0');
+  for (std::uint32_t i = 0; i < 1000; ++i) bytes += CallFrames(1 + 2 * i);
+  Connections connections;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 100; ++i) {
+    const int fd = connections.Add(router_->public_port());
+    clients.emplace_back([fd, &bytes] {
+      for (std::size_t at = 0; at < bytes.size();) {
+        const ssize_t sent = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+        if (sent <= 0) break;
+        at += static_cast<std::size_t>(sent);
+      }
+      // All answers together have some hundred bytes a call.
+      char buffer[65536];
+      for (std::size_t read = 0; read < 50'000;) {
+        const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+        if (got <= 0) break;
+        read += static_cast<std::size_t>(got);
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed
+  EXPECT_LT(MemoryOf(router_->process().pid(), "VmHWM"), 400'000);
+#endif
+}
+
+// A router that may have so many open files: as it starts, and as it may give itself.
+std::vector<std::string> WithFiles(int soft, int hard) {
+  return {"/bin/sh", "-c",
+          "ulimit -Sn " + std::to_string(soft) + "; ulimit -Hn " + std::to_string(hard) +
+              "; exec \"$@\"",
+          "sh"};
+}
+
+TEST_F(RouterLimitsTest, TheLimitOfFilesThatTheRouterMayRaiseIsRaised) {
+  Start({}, WithFiles(64, 1024));
+  Connections connections;
+  for (int i = 0; i < 200; ++i) connections.Add(router_->public_port());
+  v1::RouteRequest request;
+  request.set_data_center("ams");
+  request.set_key("key");
+  EXPECT_TRUE(RouterClient(*router_).Route(request).ok());
+}
+
+TEST_F(RouterLimitsTest, ARouterThatCannotAcceptConnectionsAnyMoreEnds) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "without files the sanitizer takes good objects for bad ones";
+#endif
+  Start({}, WithFiles(64, 64));
+  Connections connections;
+  for (int i = 0; i < 100; ++i) connections.Add(router_->public_port());
+  EXPECT_EQ(router_->process().WaitForExit(), 1);
+  EXPECT_THAT(router_->process().Stderr(),
+              AllOf(HasSubstr("level=error msg=\"a port accepts no connection any more; the router "
+                              "stops, and has to be started again\" error=\"Failed accept4: Too "
+                              "many open files\""),
+                    HasSubstr("msg=\"stopped\"")));
 }
 
 }  // namespace

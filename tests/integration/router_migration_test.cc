@@ -36,7 +36,7 @@ absl::Status ToAbsl(const grpc::Status& status) {
 
 v1::SetMigrationRequest SetRequest(const std::string& data_center, std::optional<int> ppm) {
   v1::SetMigrationRequest request;
-  request.set_data_center(data_center);
+  request.mutable_selector()->add_data_centers(data_center);
   if (ppm) request.set_v2_ppm(*ppm);
   return request;
 }
@@ -61,12 +61,13 @@ class Admin {
   explicit Admin(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1::MigrationService::NewStub(channel)) {}
 
-  absl::StatusOr<v1::SetMigrationResponse> Set(const v1::SetMigrationRequest& request) {
+  // Of the request's first data center.
+  absl::StatusOr<v1::ChangedMigration> Set(const v1::SetMigrationRequest& request) {
     grpc::ClientContext context;
     v1::SetMigrationResponse response;
     const grpc::Status status = stub_->SetMigration(&context, request, &response);
     if (!status.ok()) return ToAbsl(status);
-    return response;
+    return response.changes(0);
   }
 
   absl::StatusOr<v1::Migration> Get(const std::string& data_center) {
@@ -142,7 +143,7 @@ TEST_F(MigrationTest, AChangeIsReadBackWithWhoAndWhy) {
   v1::SetMigrationRequest request = SetRequest("ams", 125'000);
   request.set_reason("first \"step\"\nof two");
   request.set_requested_by("ann@ops");
-  ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse response, admin_.Set(request));
+  ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration response, admin_.Set(request));
   EXPECT_TRUE(response.has_previous_v2_ppm());
   EXPECT_EQ(response.previous_v2_ppm(), 0);
   EXPECT_EQ(response.migration().v2_ppm(), 125'000);
@@ -163,7 +164,7 @@ TEST_F(MigrationTest, AChangeIsReadBackWithWhoAndWhy) {
 }
 
 TEST_F(MigrationTest, AnAnonymousChangeStillHasTheAddress) {
-  ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse response, admin_.Set(SetRequest("ams", 1)));
+  ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration response, admin_.Set(SetRequest("ams", 1)));
   EXPECT_THAT(response.migration().actor(), MatchesRegex("ipv4:127\\.0\\.0\\.1:[0-9]+"));
 }
 
@@ -173,7 +174,7 @@ TEST_F(MigrationTest, ZeroIsAValueAndAbsenceIsAnError) {
   EXPECT_THAT(admin_.Set(SetRequest("ams", std::nullopt)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("v2_ppm is absent")));
   ExpectUnchanged(before);
-  ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse zero, admin_.Set(SetRequest("ams", 0)));
+  ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration zero, admin_.Set(SetRequest("ams", 0)));
   EXPECT_EQ(zero.previous_v2_ppm(), 500'000);
   ASSERT_OK_AND_ASSIGN(const v1::Migration now, admin_.Get("ams"));
   EXPECT_TRUE(now.has_v2_ppm());
@@ -199,7 +200,7 @@ TEST_F(MigrationTest, WhatIsOutOfRangeChangesNothing) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("requested_by"), HasSubstr("257"), HasSubstr("256"))));
   EXPECT_THAT(admin_.Set(SetRequest("", 1)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data_center is empty")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without a name")));
   EXPECT_THAT(admin_.Get(""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data_center is empty")));
   EXPECT_THAT(admin_.Set(SetRequest("asm", 1)),
@@ -213,7 +214,7 @@ TEST_F(MigrationTest, TheLongestReasonAndNameAreKept) {
   v1::SetMigrationRequest request = SetRequest("ams", 1);
   request.set_reason(std::string(1024, 'r'));
   request.set_requested_by(std::string(256, 'b'));
-  ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse response, admin_.Set(request));
+  ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration response, admin_.Set(request));
   EXPECT_EQ(response.migration().reason(), request.reason());
   EXPECT_TRUE(response.migration().actor().starts_with(request.requested_by() + " ("));
 }
@@ -221,8 +222,8 @@ TEST_F(MigrationTest, TheLongestReasonAndNameAreKept) {
 TEST_F(MigrationTest, AStaleRevisionIsAborted) {
   ASSERT_OK_AND_ASSIGN(const v1::Migration seen, admin_.Get("ams"));
   v1::SetMigrationRequest request = SetRequest("ams", 100'000);
-  request.set_expected_revision(seen.revision());
-  ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse changed, admin_.Set(request));
+  request.set_base_revision(seen.revision());
+  ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration changed, admin_.Set(request));
   request.set_v2_ppm(900'000);
   EXPECT_THAT(admin_.Set(request),
               StatusIs(absl::StatusCode::kAborted,
@@ -304,7 +305,12 @@ TEST(RestartTest, AnAcknowledgedChangeSurvivesTheDeathOfTheRouter) {
       const bool v2 = AnswersV2(Decision("ams").Bucket(request.key()),
                                 Share::FromPpm(acknowledged->v2_ppm()).value());
       EXPECT_EQ(first.ring_version(), v2 ? v1::RING_VERSION_V2 : v1::RING_VERSION_V1);
-      ASSERT_OK_AND_ASSIGN(const v1::Migration read, Admin(router).Get("ams"));
+      ASSERT_OK_AND_ASSIGN(v1::Migration read, Admin(router).Get("ams"));
+      for (v1::Migration* migration : {&read, &*acknowledged}) {  // but for the traffic
+        migration->clear_measured_v2_ppm();
+        migration->clear_requests_per_second();
+        migration->clear_errors_per_second();
+      }
       EXPECT_EQ(read.DebugString(), acknowledged->DebugString());
     }
     router.WaitUntilReady();
@@ -313,7 +319,7 @@ TEST(RestartTest, AnAcknowledgedChangeSurvivesTheDeathOfTheRouter) {
     const int ppm = round % 3 == 0 ? 1'000'000 : round % 3 == 1 ? 375'000 + round : 0;
     v1::SetMigrationRequest request = SetRequest("ams", ppm);
     request.set_reason("round " + std::to_string(round));
-    ASSERT_OK_AND_ASSIGN(const v1::SetMigrationResponse response, admin.Set(request));
+    ASSERT_OK_AND_ASSIGN(const v1::ChangedMigration response, admin.Set(request));
     router.process().Signal(SIGKILL);
     acknowledged = response.migration();
     ASSERT_THAT(router.process().WaitForExit(), Optional(128 + SIGKILL));
@@ -427,10 +433,10 @@ TEST_F(OrphanTest, AListHasOrphansToo) {
 TEST_F(OrphanTest, AnOrphanIsForgotten) {
   ASSERT_OK_AND_ASSIGN(const v1::Migration orphan, admin_->Get("ams"));
   v1::ForgetMigrationRequest request = ForgetRequest("ams");
-  request.set_expected_revision(orphan.revision() + 1);
+  request.set_base_revision(orphan.revision() - 1);
   EXPECT_THAT(admin_->Forget(request),
               StatusIs(absl::StatusCode::kAborted, HasSubstr(std::to_string(orphan.revision()))));
-  request.set_expected_revision(orphan.revision());
+  request.set_base_revision(orphan.revision());
   ASSERT_OK_AND_ASSIGN(const v1::Migration forgotten, admin_->Forget(request));
   EXPECT_EQ(forgotten.DebugString(), orphan.DebugString());
   EXPECT_THAT(admin_->Get("ams"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("fra, new")));

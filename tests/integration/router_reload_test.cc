@@ -587,22 +587,13 @@ TEST_F(ReloadTest, NoCallFailsWhileTopologiesChange) {
 }
 
 // A line of /proc/PID/status, in kB.
-long Memory(pid_t pid, const std::string& name) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
-  }
-  ADD_FAILURE() << "no " << name;
-  return 0;
-}
-
 TEST_F(ReloadTest, AWeightThatGoesUpAndDownLeavesNothingBehind) {
   Write(Topology({{.weight = 1000, .first_weight = 1}}));
   Start({"--max-reload-churn=100"});
   ASSERT_THAT(client_->SetShare("ams", 500'000), IsOk());
   const auto owners = client_->Owners("ams", 500);
   const std::uint64_t checksum = client_->TableChecksum("ams");
-  [[maybe_unused]] const long before = Memory(router_->process().pid(), "VmRSS");
+  [[maybe_unused]] const std::int64_t before = MemoryOf(router_->process().pid(), "VmRSS");
   for (int i = 0; i < 3; ++i) {
     for (const int weight : {20'000, 1}) {
       Write(Topology({{.weight = 1000, .first_weight = weight}}));
@@ -612,7 +603,7 @@ TEST_F(ReloadTest, AWeightThatGoesUpAndDownLeavesNothingBehind) {
   }
   EXPECT_EQ(client_->Owners("ams", 500), owners);
 #if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed
-  EXPECT_LT(static_cast<double>(Memory(router_->process().pid(), "VmRSS")),
+  EXPECT_LT(static_cast<double>(MemoryOf(router_->process().pid(), "VmRSS")),
             1.1 * static_cast<double>(before));
 #endif
 }
@@ -628,13 +619,13 @@ TEST_F(ReloadTest, AReloadHasOldAndNewRingsInMemoryAndNoMore) {
   const pid_t pid = router_->process().pid();
   const auto rings = client_->Status().ring_memory_bytes() / 1024;
   ASSERT_GT(rings, 70'000);
-  const long before = Memory(pid, "VmRSS");
+  const std::int64_t before = MemoryOf(pid, "VmRSS");
   std::ofstream("/proc/" + std::to_string(pid) + "/clear_refs") << "5";  // VmHWM begins anew
   for (const int weight : {610, 600, 620, 600}) {
     write(weight);
     ASSERT_THAT(client_->Reload(), IsOk());
   }
-  EXPECT_LT(Memory(pid, "VmHWM") - before, 1.5 * static_cast<double>(rings));
+  EXPECT_LT(static_cast<double>(MemoryOf(pid, "VmHWM") - before), 1.5 * static_cast<double>(rings));
 }
 #endif
 

@@ -77,12 +77,12 @@ class RouteTest : public ::testing::Test {
   v1::Migration SetShare(const std::string& data_center, int ppm) {
     grpc::ClientContext context;
     v1::SetMigrationRequest request;
-    request.set_data_center(data_center);
+    request.mutable_selector()->add_data_centers(data_center);
     request.set_v2_ppm(ppm);
     v1::SetMigrationResponse response;
     const grpc::Status status = migration_->SetMigration(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.migration();
+    return response.changes(0).migration();
   }
 
   TempDir dir_;
@@ -275,7 +275,7 @@ TEST(FleetTest, EveryRouterGivesTheSameAnswersWhateverTheOrderOfItsTopology) {
     routers.back()->WaitUntilReady();
     grpc::ClientContext context;
     v1::SetMigrationRequest request;
-    request.set_data_center("ams");
+    request.mutable_selector()->add_data_centers("ams");
     request.set_v2_ppm(375'000);
     v1::SetMigrationResponse response;
     const auto migration = v1::MigrationService::NewStub(routers.back()->AdminChannel());

@@ -320,7 +320,7 @@ TEST_F(StartStopTest, ChangesThatWaitForTheStoreHoldUpNeitherRequestsNorTheEnd) 
   grpc::CompletionQueue done;
   std::deque<Change> changes;
   v1::SetMigrationRequest request;
-  request.set_data_center("ams");
+  request.mutable_selector()->add_data_centers("ams");
   request.set_v2_ppm(1);
   const auto next_code = [&done] {
     void* tag = nullptr;

@@ -75,7 +75,7 @@ class RouterStoreTest : public ::testing::Test {
   grpc::Status Set(const std::string& data_center, int ppm) {
     grpc::ClientContext context;
     v1::SetMigrationRequest request;
-    request.set_data_center(data_center);
+    request.mutable_selector()->add_data_centers(data_center);
     request.set_v2_ppm(ppm);
     v1::SetMigrationResponse response;
     return migrations_->SetMigration(&context, request, &response);

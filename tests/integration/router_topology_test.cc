@@ -142,7 +142,7 @@ TEST_F(TopologyTest, RingStatsAreTheMeasuredBalanceOfEveryPool) {
   ASSERT_OK_AND_ASSIGN(const LoadedTopology loaded, ParseTopology(SmallTopology(), "small"));
   ASSERT_OK_AND_ASSIGN(const auto ams, DataCenter::Build(*loaded.topology.Find("ams")));
   for (int i = 0; i < 2; ++i) {
-    const Ring& ring = i == 0 ? *ams->v1()->ring : *ams->v2().ring;
+    const Ring& ring = i == 0 ? *ams->v1()->ring : *ams->v2()->ring;
     ASSERT_EQ(stats->rings(i).pools_size(), 3);
     for (int p = 0; p < 3; ++p) {
       const DataCenter::Pool& pool = ams->pools()[static_cast<std::size_t>(p)];

@@ -104,13 +104,16 @@ class StubRouter {
     grpc::Status Route(grpc::ServerContext* context, const v1::RouteRequest*,
                        v1::RouteResponse* response) override {
       response->mutable_owner()->set_name(name_);
+      response->mutable_owner()->set_address(name_ + ".invalid:443");
       response->set_ring_version(v1::RING_VERSION_V1);
       return router_.Take(*context);
     }
 
     grpc::Status RouteBatch(grpc::ServerContext* context, const v1::RouteBatchRequest* request,
                             v1::RouteBatchResponse* response) override {
-      response->add_nodes()->set_name(name_);
+      v1::RoutedNode& node = *response->add_nodes();
+      node.set_name(name_);
+      node.set_address(name_ + ".invalid:443");
       for (int i = 0; i < request->keys_size(); ++i) {
         response->add_node_indexes(0);
         response->add_ring_versions(v1::RING_VERSION_V2);
