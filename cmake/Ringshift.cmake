@@ -28,7 +28,7 @@ endfunction()
 
 # ringshift_test(NAME SOURCES file... [DEPS target...] [LABELS label...] [TIMEOUT seconds]): one
 # executable, its cases listed one by one in ctest. RINGSHIFT_SOURCE_DIR and RINGSHIFT_BIN_DIR are
-# defined for test data and for the binaries under test.
+# defined for test data and for the binaries under test. RINGSHIFT_TEST_OPTIONS are for the compiler.
 function(ringshift_test NAME)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -36,7 +36,7 @@ function(ringshift_test NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bin)
-  target_compile_options(${NAME} PRIVATE ${RINGSHIFT_WARNINGS})
+  target_compile_options(${NAME} PRIVATE ${RINGSHIFT_WARNINGS} ${RINGSHIFT_TEST_OPTIONS})
   target_compile_definitions(${NAME} PRIVATE RINGSHIFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              RINGSHIFT_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)

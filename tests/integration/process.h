@@ -32,12 +32,8 @@ inline constexpr std::chrono::seconds kPatience{60};
 // is none.
 std::int64_t MemoryOf(pid_t pid, const std::string& name);
 
-// The path of a binary of this build, for example "ringshiftd". Defined by the build of each test.
-#ifdef RINGSHIFT_BIN_DIR
-inline std::string Binary(std::string_view name) {
-  return std::string(RINGSHIFT_BIN_DIR) + "/" + std::string(name);
-}
-#endif
+// The path of a binary of this build, for example "ringshiftd".
+std::string Binary(std::string_view name);
 
 // An empty directory, removed with all that is in it at the end.
 class TempDir {
