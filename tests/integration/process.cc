@@ -46,9 +46,7 @@ int MillisecondsUntil(Clock::time_point deadline) {
 
 }  // namespace
 
-std::string Binary(std::string_view name) {
-  return RINGSHIFT_BIN_DIR "/" + std::string(name);
-}
+std::string Binary(std::string_view name) { return RINGSHIFT_BIN_DIR "/" + std::string(name); }
 
 std::int64_t MemoryOf(pid_t pid, const std::string& name) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");

@@ -36,7 +36,8 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// `json` without a member that has others behind it: a number, null, a string or an object of those.
+// `json` without a member that has others behind it: a number, null, a string or an object of
+// those.
 std::string Without(std::string json, const std::string& name) {
   const std::string member = "\"" + name + "\":";
   const std::size_t begin = json.find(member);
