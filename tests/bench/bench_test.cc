@@ -37,6 +37,7 @@ using ::testing::AllOf;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::size_t kKeys = 2'000;
 constexpr std::size_t kBatchKeys = 1'000;
@@ -239,6 +240,14 @@ TEST(BenchTest, TheRouterSuiteHasEveryFigureThatItPromises) {
     EXPECT_GT(ValueOf(json.str(), name), 0) << name << "\n" << json.str();
     EXPECT_THAT(suite.out, HasSubstr(name));
   }
+}
+
+TEST(BenchTest, AFileThatCannotBeWrittenIsRefusedBeforeTheSuite) {
+  const Completed done = testing::Run(
+      {RINGSHIFT_BENCH_BINARY, "ring", "--smoke", "--json", "/no/such/place/figures.json"});
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.err, HasSubstr("cannot write /no/such/place/figures.json"));
+  EXPECT_THAT(done.out, IsEmpty());
 }
 
 TEST(BenchTest, TheRingSuiteHasEveryFigureThatItPromises) {

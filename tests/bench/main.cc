@@ -58,6 +58,11 @@ int SetShares(const std::vector<std::string>& arguments) {
   return RunClient(ShareLoad{arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3])});
 }
 
+int CannotWrite(const std::string& path) {
+  std::fprintf(stderr, "ringshift_bench: cannot write %s\n", path.c_str());
+  return 1;
+}
+
 int RunSuite(const std::vector<std::string>& arguments) {
   const std::string& suite = arguments[0];
   const bool is_peers = suite == "peers";
@@ -75,6 +80,10 @@ int RunSuite(const std::vector<std::string>& arguments) {
     }
   }
   if (is_peers && pingora.empty()) return WrongUsage("peers takes --pingora");
+  // Before the minutes that a suite takes.
+  std::ofstream json;
+  if (!json_path.empty()) json.open(json_path);
+  if (!json) return CannotWrite(json_path);
   Figures figures;
   const absl::Status status =
       is_peers ? RunPeersSuite(is_smoke ? kSmokePeersSize : kFullPeersSize,
@@ -90,11 +99,8 @@ int RunSuite(const std::vector<std::string>& arguments) {
   }
   std::fputs(figures.Table().c_str(), stdout);
   if (json_path.empty()) return 0;
-  std::ofstream json(json_path);
   json << figures.Json();
-  if (json.flush()) return 0;
-  std::fprintf(stderr, "ringshift_bench: cannot write %s\n", json_path.c_str());
-  return 1;
+  return json.flush() ? 0 : CannotWrite(json_path);
 }
 
 int Main(const std::vector<std::string>& arguments) {
