@@ -77,6 +77,11 @@ class Setter {
     };
     for (const v1::Migration& migration : shown_) {
       const std::string& name = migration.data_center();
+      if (migration.is_orphaned()) {
+        refuse(name + " is orphaned: this router does not serve the data center",
+               "leave it out; its share stays as it is until the topology has it again");
+        continue;
+      }
       if (migration.has_share_override()) {
         Warn(absl::StrCat(name, " answers with an override of ",
                           PercentOfPpm(migration.share_override().v2_ppm()), " on ",

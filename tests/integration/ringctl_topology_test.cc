@@ -120,6 +120,13 @@ TEST_F(RingctlTopologyTest, WhatIsHeldIsAcceptedAndLeavesAnOrphanThatIsForgotten
   EXPECT_THAT(Run({"migration", "history", "--data-center", "fra"}).out,
               AllOf(HasSubstr("topology"), HasSubstr("fra is turned off")));
 
+  const Completed set =
+      Run({"migration", "set", "--data-center", "fra", "--percent", "5", "--yes"});
+  EXPECT_EQ(set.exit_code, 5);
+  EXPECT_THAT(set.err, HasSubstr("nothing was changed, because fra is orphaned: this router does "
+                                 "not serve the data center: leave it out"));
+  EXPECT_EQ(Run({"migration", "set", "--all", "--percent", "5", "--yes"}).exit_code, 0);
+
   const Completed forgotten = Run({"migration", "forget", "fra", "--yes", "--reason", "gone"});
   EXPECT_EQ(forgotten.exit_code, 0) << forgotten.err;
   EXPECT_EQ(forgotten.out, "fra: forgotten, was at 12.5%\n");
