@@ -1,17 +1,16 @@
 #include "migration/sqlite_store.h"
 
-#include <cstddef>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "migration/decision.h"
 #include "migration/internal/locked_file.h"
 #include "migration/internal/quote.h"
 #include "migration/internal/sqlite.h"
 #include "migration/internal/sqlite_reader.h"
 #include "migration/internal/sqlite_rows.h"
 #include "migration/internal/sqlite_schema.h"
+#include "migration/internal/store_change.h"
 #include "migration/internal/store_contents.h"
 
 namespace ringshift {
@@ -23,6 +22,7 @@ using internal::QuotePath;
 using internal::SqliteDatabase;
 using internal::SqliteStatement;
 using internal::SqliteTransaction;
+using internal::StoreChange;
 
 static_assert(SqliteStore::kSchemaVersion == internal::kStoreSchemaVersion);
 
@@ -85,20 +85,6 @@ absl::StatusOr<bool> IsEmpty(SqliteDatabase& database) {
 // Whether an error says that the store did not work, not that a change was refused.
 bool IsFailure(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDataLoss(status);
-}
-
-// The change that a request is about, without its revision and shares.
-template <typename Request>
-MigrationChange ChangeFor(const Request& request, WallTime time, std::string data_center,
-                          ChangeKind kind, std::string detail = "") {
-  MigrationChange change;
-  change.time = time;
-  change.data_center = std::move(data_center);
-  change.kind = kind;
-  change.actor = request.actor;
-  change.reason = request.reason;
-  change.detail = std::move(detail);
-  return change;
 }
 
 }  // namespace
@@ -181,21 +167,12 @@ absl::StatusOr<MigrationStore::Ensured> SqliteStore::EnsureExists(const NewMigra
   if (!present.ok()) return present.status();
   if (present->has_value()) return Ensured{**std::move(present), false};
 
-  Migration migration;
-  migration.data_center = wanted.data_center;
-  migration.share = wanted.share;
-  migration.salt = wanted.salt;
-  migration.decision_algorithm = kDecisionAlgorithm;
-  migration.share_time = clock_();
-  MigrationChange change =
-      ChangeFor(wanted, migration.share_time, wanted.data_center, ChangeKind::kCreated);
-  change.to = wanted.share;
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::Status status = Append({&change, 1});
-  if (status.ok()) status = Write({&migration, 1}, {&change, 1});
-  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
-  return Ensured{std::move(migration), true};
+  absl::StatusOr<StoreChange> change = internal::PlanCreation(*database_, wanted, clock_);
+  if (!change.ok()) return Note(change.status());
+  if (absl::Status status = Commit(transaction, *change); !status.ok()) return status;
+  return Ensured{std::move(change->migrations.front()), true};
 }
 
 absl::StatusOr<std::vector<Migration>> SqliteStore::Update(const MigrationUpdate& update) {
@@ -203,27 +180,11 @@ absl::StatusOr<std::vector<Migration>> SqliteStore::Update(const MigrationUpdate
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  const WallTime now = clock_();
-  std::vector<Migration> migrations;
-  std::vector<MigrationChange> changes;
-  for (const Migration& wanted : update.migrations) {
-    absl::StatusOr<Migration> migration = Find(wanted.data_center, wanted.revision);
-    if (!migration.ok()) return migration.status();
-    MigrationChange& change = changes.emplace_back(
-        ChangeFor(update, now, wanted.data_center, update.kind, update.detail));
-    change.from = migration->share;
-    change.to = wanted.share;
-    migration->share = wanted.share;
-    migration->share_time = wanted.share_time;
-    migration->is_frozen = wanted.is_frozen;
-    migration->retired = wanted.retired;
-    migration->answers = wanted.answers;
-    migrations.push_back(*std::move(migration));
-  }
-  absl::Status status = Append(changes);
-  if (status.ok()) status = Write(migrations, changes);
-  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
-  return migrations;
+  absl::StatusOr<StoreChange> change =
+      internal::PlanUpdate(*database_, QuotePath(path_), update, clock_);
+  if (!change.ok()) return Note(change.status());
+  if (absl::Status status = Commit(transaction, *change); !status.ok()) return status;
+  return std::move(change->migrations);
 }
 
 absl::StatusOr<DefaultShare> SqliteStore::LoadDefaultShare() {
@@ -235,80 +196,33 @@ absl::StatusOr<DefaultShare> SqliteStore::SetDefaultShare(const DefaultShareUpda
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<DefaultShare> share = internal::ReadDefaultShare(*database_);
-  if (!share.ok()) return share.status();
-  if (absl::Status status = internal::CheckRevision(*share, update.base_revision); !status.ok()) {
-    return status;
-  }
-  MigrationChange change = ChangeFor(update, clock_(), "", ChangeKind::kDefaultShare);
-  change.from = share->share;
-  change.to = update.share;
-  absl::Status status = Append({&change, 1});
-  *share = {update.share, change.revision};
-  if (status.ok()) status = internal::WriteDefaultShare(*database_, *share);
-  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
-  return share;
+  const absl::StatusOr<StoreChange> change = internal::PlanDefaultShare(*database_, update, clock_);
+  if (!change.ok()) return Note(change.status());
+  if (absl::Status status = Commit(transaction, *change); !status.ok()) return status;
+  return *change->default_share;
 }
 
 absl::StatusOr<Migration> SqliteStore::Forget(const ForgetRequest& request) {
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<Migration> migration = Find(request.data_center, request.base_revision);
-  if (!migration.ok()) return migration.status();
-  MigrationChange change =
-      ChangeFor(request, clock_(), request.data_center, ChangeKind::kForgotten);
-  change.from = migration->share;
-  absl::Status status = Erase(request.data_center);
-  if (status.ok()) status = Append({&change, 1});
-  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
-  return migration;
+  absl::StatusOr<internal::PlannedForget> planned =
+      internal::PlanForget(*database_, QuotePath(path_), request, clock_);
+  if (!planned.ok()) return Note(planned.status());
+  if (absl::Status status = Commit(transaction, planned->change); !status.ok()) return status;
+  return std::move(planned->before);
 }
 
 absl::StatusOr<Migration> SqliteStore::Rename(const RenameRequest& request) {
-  if (request.from.empty() || request.to.empty() || request.from == request.to) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a migration is renamed from one data center to another, not from ",
-                     Quote(request.from), " to ", Quote(request.to)));
-  }
+  if (absl::Status status = internal::CheckRename(request); !status.ok()) return status;
   MutexLock lock(mutex_);
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::StatusOr<Migration> migration = Find(request.from, std::nullopt);
-  if (!migration.ok()) return migration.status();
-  const absl::StatusOr<std::optional<Migration>> present =
-      internal::ReadMigration(*database_, request.to);
-  if (!present.ok()) return present.status();
-  if (present->has_value()) {
-    const absl::StatusOr<bool> pristine = IsPristine(**present);
-    if (!pristine.ok()) return pristine.status();
-    if (!*pristine) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("the migration of ", Quote(request.to), " was changed by ",
-                       Quote((*present)->actor), " (revision ", (*present)->revision,
-                       ") and is not overwritten; set its share instead, or forget it first"));
-    }
-  }
-
-  const WallTime now = clock_();
-  std::vector<MigrationChange> changes;
-  MigrationChange& to = changes.emplace_back(ChangeFor(
-      request, now, request.to, present->has_value() ? ChangeKind::kShare : ChangeKind::kCreated,
-      absl::StrCat(request.keep_from ? "copied from " : "renamed from ", request.from)));
-  if (present->has_value()) to.from = (*present)->share;
-  to.to = migration->share;
-  absl::Status status;
-  if (!request.keep_from) {
-    MigrationChange& from = changes.emplace_back(ChangeFor(
-        request, now, request.from, ChangeKind::kRenamed, absl::StrCat("to ", request.to)));
-    from.from = migration->share;
-    status = Erase(request.from);
-  }
-  migration->data_center = request.to;
-  if (status.ok()) status = Append(changes);
-  if (status.ok()) status = Write({&*migration, 1}, {changes.data(), 1});
-  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
-  return migration;
+  absl::StatusOr<StoreChange> change =
+      internal::PlanRename(*database_, QuotePath(path_), request, clock_);
+  if (!change.ok()) return Note(change.status());
+  if (absl::Status status = Commit(transaction, *change); !status.ok()) return status;
+  return std::move(change->migrations.front());
 }
 
 absl::StatusOr<std::vector<MigrationChange>> SqliteStore::History(const HistoryQuery& query) {
@@ -324,24 +238,13 @@ absl::StatusOr<std::vector<StoredTopology>> SqliteStore::LoadTopologies() {
 absl::Status SqliteStore::SaveTopology(const TopologyUpdate& update) {
   if (absl::Status status = internal::CheckTopology(update); !status.ok()) return status;
   MutexLock lock(mutex_);
-  const absl::StatusOr<std::optional<std::string>> present =
-      internal::ReadTopologyText(*database_, update.data_center);
-  if (!present.ok()) return present.status();
-  if (*present == update.text) return absl::OkStatus();
-
-  MigrationChange change =
-      ChangeFor(update, clock_(), update.data_center, ChangeKind::kTopology, update.detail);
+  const absl::StatusOr<std::optional<StoreChange>> change =
+      internal::PlanTopology(*database_, update, clock_);
+  if (!change.ok()) return change.status();
+  if (!change->has_value()) return absl::OkStatus();
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
-  absl::Status status = Append({&change, 1});
-  if (status.ok()) {
-    status = update.text.has_value()
-                 ? internal::WriteTopology(
-                       *database_, {update.data_center, *update.text, update.node_changes,
-                                    change.revision, change.time, update.actor, update.reason})
-                 : internal::DeleteTopology(*database_, update.data_center);
-  }
-  return Commit(transaction, std::move(status));
+  return Commit(transaction, **change);
 }
 
 absl::Status SqliteStore::Check() {
@@ -444,55 +347,13 @@ absl::Status SqliteStore::Commit(SqliteTransaction& transaction, absl::Status ch
   return status;
 }
 
+absl::Status SqliteStore::Commit(SqliteTransaction& transaction, const StoreChange& change) {
+  return Commit(transaction, internal::ApplyChange(*database_, change));
+}
+
 absl::Status SqliteStore::Note(absl::Status status) {
   if (IsFailure(status)) write_failed_ = true;
   return status;
-}
-
-absl::StatusOr<Migration> SqliteStore::Find(std::string_view data_center,
-                                            std::optional<std::int64_t> base_revision) {
-  absl::StatusOr<std::optional<Migration>> present =
-      internal::ReadMigration(*database_, data_center);
-  if (!present.ok()) return present.status();
-  if (!present->has_value()) {
-    return absl::NotFoundError(
-        absl::StrCat("store ", QuotePath(path_), " has no migration of ", Quote(data_center)));
-  }
-  if (absl::Status status = internal::CheckRevision(**present, base_revision); !status.ok()) {
-    return status;
-  }
-  return **std::move(present);
-}
-
-absl::StatusOr<bool> SqliteStore::IsPristine(const Migration& migration) {
-  const absl::StatusOr<std::optional<MigrationChange>> last =
-      internal::ReadChange(*database_, migration.revision, migration.data_center);
-  if (!last.ok()) return last.status();
-  // A migration that was made from another one says so.
-  return last->has_value() && (*last)->kind == ChangeKind::kCreated && (*last)->detail.empty();
-}
-
-absl::Status SqliteStore::Append(std::span<MigrationChange> changes) {
-  const absl::StatusOr<std::int64_t> revision = internal::NextRevision(*database_);
-  if (!revision.ok()) return revision.status();
-  for (MigrationChange& change : changes) change.revision = *revision;
-  return internal::AppendChanges(*database_, changes);
-}
-
-absl::Status SqliteStore::Write(std::span<Migration> migrations,
-                                std::span<const MigrationChange> changes) {
-  for (std::size_t i = 0; i < migrations.size(); ++i) {
-    migrations[i].revision = changes[i].revision;
-    migrations[i].update_time = changes[i].time;
-    migrations[i].actor = changes[i].actor;
-    migrations[i].reason = changes[i].reason;
-  }
-  return internal::WriteMigrations(*database_, migrations);
-}
-
-absl::Status SqliteStore::Erase(std::string_view data_center) {
-  absl::Status status = internal::DeleteMigration(*database_, data_center);
-  return status.ok() ? internal::DeleteTopology(*database_, data_center) : status;
 }
 
 }  // namespace ringshift

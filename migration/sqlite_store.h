@@ -11,11 +11,10 @@
 #define RINGSHIFT_MIGRATION_SQLITE_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -30,6 +29,7 @@ namespace internal {
 class LockedFile;
 class SqliteDatabase;
 class SqliteTransaction;
+struct StoreChange;
 }  // namespace internal
 
 class SqliteStore final : public MigrationStore {
@@ -78,6 +78,9 @@ class SqliteStore final : public MigrationStore {
   absl::Status Check() override;
   absl::StatusOr<StoreContents> Export() override;
   absl::Status Import(const StoreContents& contents) override;
+  // Never: nobody else writes to the file.
+  std::optional<std::string> Stale() override { return std::nullopt; }
+  void SetListener(std::function<void()>) override {}
 
  private:
   SqliteStore(std::string path, WallClock clock, bool created,
@@ -95,23 +98,11 @@ class SqliteStore final : public MigrationStore {
   // Commits if `change` is OK.
   absl::Status Commit(internal::SqliteTransaction& transaction, absl::Status change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the change, and commits it.
+  absl::Status Commit(internal::SqliteTransaction& transaction, const internal::StoreChange& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Remembers whether the store could be written.
   absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  // The migration that a change is about. NOT_FOUND, ABORTED: as of MigrationStore::Update.
-  absl::StatusOr<Migration> Find(std::string_view data_center,
-                                 std::optional<std::int64_t> base_revision)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // True if nothing was done to the migration since it was made for a data center that had none.
-  absl::StatusOr<bool> IsPristine(const Migration& migration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives the changes the next revision, and writes them. REQUIRES, as do the others: a
-  // transaction.
-  absl::Status Append(std::span<MigrationChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes the migrations as made by those changes, one of each, in the same order.
-  absl::Status Write(std::span<Migration> migrations, std::span<const MigrationChange> changes)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes away all that the store has of the data center.
-  absl::Status Erase(std::string_view data_center) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   const WallClock clock_;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -249,6 +250,15 @@ class MigrationStore {
   // FAILED_PRECONDITION  there is something in the store already.
   // INVALID_ARGUMENT     the contents make no sense: the message says what of them.
   virtual absl::Status Import(const StoreContents& contents) = 0;
+
+  // Of a store that others change too, and that is read from a copy: why what it has may be old,
+  // for people; none while the copy is known to be as the store is.
+  virtual std::optional<std::string> Stale() = 0;
+
+  // `listener` is called, on any thread, after somebody else changed the contents, once for any
+  // number of changes. It is quick, and calls nothing here. Null: nobody is told; once that
+  // returns, nobody is being told.
+  virtual void SetListener(std::function<void()> listener) = 0;
 };
 
 }  // namespace ringshift

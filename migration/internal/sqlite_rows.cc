@@ -409,12 +409,21 @@ absl::Status AppendChanges(SqliteDatabase& database, std::span<const MigrationCh
 
 absl::StatusOr<std::int64_t> NextRevision(SqliteDatabase& database) {
   const absl::StatusOr<SqliteStatement> row = database.QueryRow(
-      "UPDATE revision_counter SET last_revision = last_revision + 1 RETURNING last_revision, "
-      "last_revision > (SELECT coalesce(max(revision), 0) FROM migration_change)");
+      "SELECT last_revision + 1, "
+      "last_revision >= (SELECT coalesce(max(revision), 0) FROM migration_change) "
+      "FROM revision_counter");
   if (!row.ok()) return row.status();
   const std::optional<std::int64_t> revision = row->Int64(0);
   if (revision.has_value() && row->Int64(1) == 1) return *revision;
   return database.DataLoss("its revision counter is behind its history");
+}
+
+absl::Status WriteRevision(SqliteDatabase& database, std::int64_t revision) {
+  absl::StatusOr<SqliteStatement> counter =
+      database.Prepare("UPDATE revision_counter SET last_revision = ?1");
+  if (!counter.ok()) return counter.status();
+  counter->Bind(1, revision);
+  return counter->Run();
 }
 
 absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_t schema_version) {
@@ -460,12 +469,7 @@ absl::Status WriteContents(SqliteDatabase& database, const StoreContents& conten
   }
   if (status.ok()) status = AppendChanges(database, contents.history);
   if (status.ok()) status = WriteDefaultShare(database, contents.default_share);
-  if (!status.ok()) return status;
-  absl::StatusOr<SqliteStatement> counter =
-      database.Prepare("UPDATE revision_counter SET last_revision = ?1");
-  if (!counter.ok()) return counter.status();
-  counter->Bind(1, contents.last_revision);
-  return counter->Run();
+  return status.ok() ? WriteRevision(database, contents.last_revision) : status;
 }
 
 }  // namespace ringshift::internal

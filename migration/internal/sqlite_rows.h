@@ -51,8 +51,10 @@ absl::StatusOr<std::optional<MigrationChange>> ReadChange(SqliteDatabase& databa
                                                           std::string_view data_center);
 absl::Status AppendChanges(SqliteDatabase& database, std::span<const MigrationChange> changes);
 
-// Counts on, and returns the new revision. DATA_LOSS if the history has it already.
+// The revision that the next change gets. DATA_LOSS if the history has it already.
 absl::StatusOr<std::int64_t> NextRevision(SqliteDatabase& database);
+// The last revision is this one from now on.
+absl::Status WriteRevision(SqliteDatabase& database, std::int64_t revision);
 
 // All that a store of this schema version holds. REQUIRES: a transaction, or nobody else writes.
 absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_t schema_version);

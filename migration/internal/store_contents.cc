@@ -99,6 +99,15 @@ absl::Status CheckTopology(const TopologyUpdate& update) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRename(const RenameRequest& request) {
+  if (!request.from.empty() && !request.to.empty() && request.from != request.to) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("a migration is renamed from one data center to another, not from ",
+                   Quote(request.from), " to ", Quote(request.to)));
+}
+
 absl::Status CheckRevision(const Migration& present, std::optional<std::int64_t> base) {
   if (!base.has_value() || *base == present.revision) return absl::OkStatus();
   return StaleRevision(

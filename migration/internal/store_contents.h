@@ -20,6 +20,7 @@ bool ChangeFits(ChangeKind kind, std::string_view data_center, bool has_from, bo
 // INVALID_ARGUMENT as of the methods of MigrationStore.
 absl::Status CheckUpdate(const MigrationUpdate& update);
 absl::Status CheckTopology(const TopologyUpdate& update);
+absl::Status CheckRename(const RenameRequest& request);
 
 // ABORTED if the present migration, or default share, is at another revision than `base`.
 absl::Status CheckRevision(const Migration& present, std::optional<std::int64_t> base);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,24 @@ class MemoryStore final : public MigrationStore {
   void FailWritesWith(absl::Status status) {
     const absl::MutexLock lock(&mutex_);
     write_status_ = std::move(status);
+  }
+
+  // Takes all that `other` has, in place of what it has.
+  void ReplaceWith(MemoryStore& other) {
+    const StoreContents contents = other.Export().value();
+    {
+      const absl::MutexLock lock(&mutex_);
+      migrations_.clear();
+      topologies_.clear();
+      history_.clear();
+      default_share_ = {};
+      revision_ = 0;
+    }
+    Import(contents).IgnoreError();
+  }
+  void SetStale(std::optional<std::string> reason) {
+    const absl::MutexLock lock(&mutex_);
+    stale_ = std::move(reason);
   }
 
   // From Block to Unblock Update does not return.
@@ -260,6 +279,12 @@ class MemoryStore final : public MigrationStore {
     return absl::OkStatus();
   }
 
+  std::optional<std::string> Stale() override {
+    const absl::MutexLock lock(&mutex_);
+    return stale_;
+  }
+  void SetListener(std::function<void()>) override {}
+
  private:
   template <typename Value>
   static std::vector<Value> Values(const std::map<std::string, Value>& map) {
@@ -351,6 +376,7 @@ class MemoryStore final : public MigrationStore {
   bool waits_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   absl::Status write_status_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::string> stale_ ABSL_GUARDED_BY(mutex_);
   std::int64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Migration> migrations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, StoredTopology> topologies_ ABSL_GUARDED_BY(mutex_);
