@@ -8,7 +8,7 @@ usage() {
 Usage: deploy/install-deps.sh [--tests] [--checks] [--list]
 
   (no option)  what the build needs: compiler, CMake, gRPC, Abseil, prometheus-cpp, SQLite, ...
-  --tests      also what the tests run against: nginx, prometheus (for promtool), curl
+  --tests      also what the tests run against: nginx, prometheus (for promtool), etcd, openssl, curl
   --checks     also what the source checks need: clang, clang-format, node and npm (for buf)
   --list       print the packages, install nothing
 USAGE
@@ -20,7 +20,7 @@ build_packages=(
   libabsl-dev prometheus-cpp-dev libxxhash-dev libyaml-cpp-dev libsqlite3-dev
   libcli11-dev libcpp-httplib-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
-test_packages=(nginx-light prometheus curl procps)
+test_packages=(nginx-light prometheus etcd-server etcd-client openssl curl procps)
 check_packages=(clang clang-format)
 
 packages=("${build_packages[@]}")
@@ -76,11 +76,11 @@ if ((EUID != 0)); then
   sudo=(sudo)
 fi
 
-# The packages prometheus and nginx start daemons on ports 9090, 9100 and 80. The tests run their own on
-# ports of their own, so on a machine with an init system the packaged daemons are left stopped.
+# The packages prometheus, nginx and etcd start daemons on ports 9090, 9100, 80 and 2379. The tests run their
+# own on ports of their own, so on a machine with an init system the packaged daemons are left stopped.
 policy=/usr/sbin/policy-rc.d
-if [[ " ${missing[*]} " =~ \ (nginx-light|prometheus)\  ]] && [[ ! -e $policy ]]; then
-  echo "install-deps.sh: keeping the daemons of nginx and prometheus from starting (temporary $policy)"
+if [[ " ${missing[*]} " =~ \ (nginx-light|prometheus|etcd-server)\  ]] && [[ ! -e $policy ]]; then
+  echo "install-deps.sh: keeping the daemons of nginx, prometheus and etcd from starting (temporary $policy)"
   printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" >/dev/null
   "${sudo[@]}" chmod 755 "$policy"
   trap '"${sudo[@]}" rm -f "$policy"' EXIT
