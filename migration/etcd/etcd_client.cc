@@ -1,5 +1,6 @@
 #include "migration/etcd/etcd_client.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -19,6 +20,28 @@ constexpr int kKeepaliveMs = 10'000;  // etcd refuses more often than every 5 s
 constexpr int kKeepaliveTimeoutMs = 5'000;
 constexpr int kMinReconnectMs = 100;
 constexpr int kMaxReconnectMs = 1'000;
+// What an endpoint that could not be connected to is given for a new attempt that is under way.
+constexpr std::chrono::milliseconds kReconnectWait{50};
+
+using Deadline = std::chrono::system_clock::time_point;  // gRPC's
+
+// Waits until the channel is connected or an attempt to connect fails, at most until `deadline`.
+//
+// gRPC connects only while somebody waits in it, and calls fail at once after an attempt has
+// failed. So without this an endpoint that came up later might stay unconnected for as long as
+// nobody waits.
+void AwaitConnection(grpc::Channel& channel, Deadline deadline) {
+  grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
+  while (state != GRPC_CHANNEL_READY && state != GRPC_CHANNEL_SHUTDOWN) {
+    const bool has_failed = state == GRPC_CHANNEL_TRANSIENT_FAILURE;
+    const Deadline until =
+        has_failed ? std::min(deadline, std::chrono::system_clock::now() + kReconnectWait)
+                   : deadline;
+    if (!channel.WaitForStateChange(state, until)) return;
+    state = channel.GetState(/*try_to_connect=*/true);
+    if (!has_failed && state == GRPC_CHANNEL_TRANSIENT_FAILURE) return;
+  }
+}
 
 bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -99,7 +122,7 @@ EtcdClient::EtcdClient(EtcdClientOptions options,
     const std::shared_ptr<grpc::Channel> channel =
         grpc::CreateCustomChannel("dns:///" + name, credentials, arguments);
     endpoints_.push_back(
-        {name, etcdserverpb::KV::NewStub(channel), etcdserverpb::Watch::NewStub(channel),
+        {name, channel, etcdserverpb::KV::NewStub(channel), etcdserverpb::Watch::NewStub(channel),
          etcdserverpb::Auth::NewStub(channel), etcdserverpb::Maintenance::NewStub(channel)});
   }
 }
@@ -232,10 +255,12 @@ absl::Status EtcdClient::ErrorOf(std::size_t endpoint, const grpc::Status& statu
 }
 
 absl::Status EtcdClient::CallAt(std::size_t endpoint, const Attempt& attempt) {
+  const Deadline deadline = std::chrono::system_clock::now() + options_.call_timeout;
+  AwaitConnection(*endpoints_[endpoint].channel, deadline);
   for (bool renewed = false;; renewed = true) {
     grpc::ClientContext context;
     if (absl::Status status = Prepare(endpoint, context); !status.ok()) return status;
-    context.set_deadline(std::chrono::system_clock::now() + options_.call_timeout);
+    context.set_deadline(deadline);
     const grpc::Status status = attempt(endpoints_[endpoint], context);
     if (status.ok()) return absl::OkStatus();
     absl::Status error = ErrorOf(endpoint, status);

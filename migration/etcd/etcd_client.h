@@ -80,6 +80,7 @@ class EtcdClient {
  private:
   struct Endpoint {
     std::string name;
+    std::shared_ptr<grpc::Channel> channel;
     std::unique_ptr<etcdserverpb::KV::Stub> kv;
     std::unique_ptr<etcdserverpb::Watch::Stub> watch;
     std::unique_ptr<etcdserverpb::Auth::Stub> auth;
