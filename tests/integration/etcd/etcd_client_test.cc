@@ -82,6 +82,18 @@ TEST(EtcdClientTest, ACallGoesOnToAnEndpointThatAnswers) {
   EXPECT_EQ(client->EndpointNames(), "127.0.0.1:1, " + etcd.Endpoint(0));
 }
 
+// gRPC gives up at once after an attempt to connect that failed: nothing but calls brings it back.
+TEST(EtcdClientTest, AnEtcdThatComesUpAfterTheClientIsConnectedTo) {
+  EtcdServer etcd;
+  etcd.Kill(0);
+  const auto client = MustCreate(etcd.ClientOptions());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(Get(*client, "a"), StatusIs(StatusCode::kUnavailable, HasSubstr(etcd.Endpoint(0))));
+  }
+  etcd.Start(0);
+  EXPECT_TRUE(Eventually([&] { return Get(*client, "a").ok(); }));
+}
+
 TEST(EtcdClientTest, WhereNoneAnswersTheErrorSaysOfEachWhy) {
   const auto client = MustCreate(OptionsFor({"127.0.0.1:1", "127.0.0.1:2"}));
   EXPECT_THAT(Get(*client, "a"),
