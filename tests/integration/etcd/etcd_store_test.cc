@@ -147,7 +147,9 @@ TEST_F(EtcdStoreTest, RoutersThatRaceNeverLoseAChange) {
   }
   // Each change is in the history, by who made it.
   std::vector<int> made(kRouters);
-  for (const MigrationChange& change : stores[0]->History({"ams", std::nullopt, 1'000}).value()) {
+  const std::vector<MigrationChange> history =
+      stores[0]->History({"ams", std::nullopt, 1'000}).value();
+  for (const MigrationChange& change : history) {
     if (change.kind == ChangeKind::kShare) ++made[std::stoul(change.actor)];
   }
   EXPECT_THAT(made, ::testing::Each(kChanges));

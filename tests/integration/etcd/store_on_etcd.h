@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "migration/etcd/etcd_store.h"
 #include "tests/integration/etcd/etcd_server.h"
@@ -33,7 +34,8 @@ bool Eventually(const Condition& condition) {
 
 // The share of a data center as the store has it; none if it has none.
 inline std::optional<Share> ShareOf(MigrationStore& store, std::string_view data_center) {
-  for (const Migration& migration : store.Load().value()) {
+  const std::vector<Migration> migrations = store.Load().value();
+  for (const Migration& migration : migrations) {
     if (migration.data_center == data_center) return migration.share;
   }
   return std::nullopt;
