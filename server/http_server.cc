@@ -65,7 +65,9 @@ std::string Answer(std::string_view line, const HttpServer::Handlers& handlers) 
       return MakeAnswer("200 OK", kMetricsText, *metrics, with_body);
     }
   } else if (handlers.is_ready()) {
-    return MakeAnswer("200 OK", kPlainText, "ready\n", with_body);
+    const std::string remark = handlers.remark ? handlers.remark() : "";
+    return MakeAnswer("200 OK", kPlainText, remark.empty() ? "ready\n" : "ready; " + remark + "\n",
+                      with_body);
   }
   return MakeAnswer("503 Service Unavailable", kPlainText, "not ready\n", with_body);
 }

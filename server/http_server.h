@@ -34,6 +34,8 @@ class HttpServer {
     // The text of /metrics; without one it is 503.
     std::function<std::optional<std::string>()> metrics;
     std::function<bool()> is_ready;  // /readyz: 200 or 503
+    // What is not as it should be though it is ready, for the text of /readyz; "" or null: nothing.
+    std::function<std::string()> remark = nullptr;
   };
 
   // Listens and answers. Errors: those of Listen. `handlers` are called from one thread, which

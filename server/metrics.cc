@@ -236,6 +236,15 @@ void CollectStore(const StoreHealth& store, std::size_t orphans, MetricFamilies&
   AddGauge(families.emplace_back(MakeGauge(
                "ringshift_store_up", "1 if the store worked when it was last checked; else 0.")),
            {}, store.status().ok() ? 1 : 0);
+  AddGauge(families.emplace_back(MakeGauge(
+               "ringshift_store_stale",
+               "1 if what the router knows of the store may be old, because it is lost; else 0.")),
+           {}, store.stale().has_value() ? 1 : 0);
+  AddCounter(families.emplace_back(MakeFamily(
+                 prometheus::MetricType::Counter, "ringshift_store_revision_regressions_total",
+                 "Times that the store went back to an older state, as etcd does when a backup is "
+                 "restored.")),
+             {}, static_cast<double>(store.regressions()));
   AddGauge(families.emplace_back(
                MakeGauge("ringshift_store_created",
                          "1 if this start of the router made the store, so that there was no state "

@@ -2,6 +2,7 @@
 #include "server/migration_controller.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -71,6 +72,75 @@ absl::Status MigrationController::Load() {
     record.stored = std::move(migration);
   }
   return absl::OkStatus();
+}
+
+void MigrationController::CatchUp() {
+  const MutexLock lock(mutex_);
+  absl::StatusOr<std::vector<Migration>> migrations = store_.Load();
+  if (!migrations.ok()) {
+    LogError("changes of others are not taken: the store cannot be read",
+             {{"error", migrations.status().ToString()}});
+    return;
+  }
+  std::vector<Migration> lost;
+  {
+    const MutexLock records_lock(records_mutex_);
+    std::set<std::string_view> stored;
+    for (const Migration& migration : *migrations) {
+      stored.insert(migration.data_center);
+      const auto [found, is_new] = records_.try_emplace(migration.data_center);
+      // Not by the revision: a store that was restored goes back, and comes to the same one again.
+      if (is_new || found->second.stored != migration) {
+        TakeUp(found->second, migration);
+      }
+    }
+    for (auto record = records_.begin(); record != records_.end();) {
+      if (!stored.contains(record->first)) {
+        if (record->second.table == nullptr) {
+          record = records_.erase(record);
+          continue;
+        }
+        lost.push_back(InForce(record->second, true));
+      }
+      ++record;
+    }
+  }
+  for (const Migration& migration : lost) {
+    absl::StatusOr<MigrationStore::Ensured> ensured =
+        store_.EnsureExists({migration.data_center, migration.share, migration.salt, "ringshiftd",
+                             "served here, and gone from the store"});
+    if (!ensured.ok()) {
+      LogError("the store has no migration of a data center that is served",
+               {{"data_center", migration.data_center}, {"error", ensured.status().ToString()}});
+      continue;
+    }
+    LogWarn("the store had no migration of a data center that is served: it has one again",
+            {{"data_center", migration.data_center}, {"share", migration.share.ToPercent()}});
+    const MutexLock records_lock(records_mutex_);
+    TakeUp(records_.at(migration.data_center), ensured->migration);
+  }
+}
+
+void MigrationController::TakeUp(Record& record, const Migration& migration) {
+  record.stored = migration;
+  // Where it is served, what answered here is known better than by those elsewhere.
+  if (record.table == nullptr) {
+    record.answers = migration.answers;
+    return;
+  }
+  const Share before = record.table->share();
+  if (absl::Status published = Publish(record); !published.ok()) {
+    LogError("a change of another router is not in force",
+             {{"data_center", migration.data_center}, {"error", published.ToString()}});
+    return;
+  }
+  LogInfo("migration changed by another router", {{"data_center", migration.data_center},
+                                                  {"from", before.ToPercent()},
+                                                  {"requested", migration.share.ToPercent()},
+                                                  {"effective", record.table->share().ToPercent()},
+                                                  {"revision", std::to_string(migration.revision)},
+                                                  {"actor", migration.actor},
+                                                  {"reason", migration.reason}});
 }
 
 absl::Status MigrationController::Adopt(std::shared_ptr<const DataCenter> data_center,

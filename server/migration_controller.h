@@ -85,6 +85,12 @@ class MigrationController {
   // MigrationStore::Load.
   absl::Status Load();
 
+  // Takes up what somebody else changed in a store that is shared, and publishes it; it is logged.
+  // A rollback that the store has not taken stays in force. A migration that the store has no more
+  // is one no more, unless the data center is served here: then the store is given it again, at the
+  // share that is in force. An error is in the log, and what could not be taken is as before.
+  void CatchUp();
+
   // Publishes the data center, without a ring that is retired. One that is served already keeps its
   // migration; another one gets the one that the store has for it; where there is none a new one
   // starts at the default share, at none where v2 has the balance warning, or at all of it where
@@ -294,6 +300,10 @@ class MigrationController {
   // Takes up the migration that the store has, made where it has none.
   absl::Status EnsureStored(const DataCenter& data_center) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_)
       ABSL_LOCKS_EXCLUDED(records_mutex_);
+
+  // Takes up what the store has of the record, and publishes it.
+  void TakeUp(Record& record, const Migration& migration)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(records_mutex_);
 
   // What this router goes by. `has_v1`: the data center has one, be it retired.
   static Migration InForce(const Record& record, bool has_v1);

@@ -18,6 +18,7 @@ namespace ringshift {
 namespace {
 
 constexpr std::string_view kStoreScheme = "sqlite:";
+constexpr std::string_view kEtcdScheme = "etcd:";
 
 constexpr std::string_view kFooter = R"(
 Settings
@@ -56,13 +57,53 @@ EarlyExit Unusable(const std::string& why) {
   return {2, "ringshiftd: " + why + "\nRun 'ringshiftd --help' for the flags and an example.\n"};
 }
 
-absl::Status ParseStore(const std::string& text, std::string& path) {
+absl::Status ParseStore(const std::string& text, RouterOptions& options) {
+  options.sqlite_path.clear();
+  options.etcd.reset();
+  if (text.starts_with(kEtcdScheme)) {
+    absl::StatusOr<EtcdAddress> address = ParseEtcdAddress(text);
+    if (!address.ok()) return address.status();
+    options.etcd.emplace().address = *std::move(address);
+    return absl::OkStatus();
+  }
   if (!text.starts_with(kStoreScheme) || text.size() == kStoreScheme.size()) {
     return absl::InvalidArgumentError(
-        "\"" + text + "\" is not sqlite:PATH, for example sqlite:/var/lib/ringshift/state.db");
+        "\"" + text +
+        "\" is not sqlite:PATH, for example sqlite:/var/lib/ringshift/state.db, nor "
+        "etcd://HOST:PORT,...");
   }
-  path = text.substr(kStoreScheme.size());
+  options.sqlite_path = text.substr(kStoreScheme.size());
   return absl::OkStatus();
+}
+
+// What does not fit together of the settings of the store; "" if all does. Puts `etcd`, of which
+// the address is not known, into the options.
+std::string JoinStore(EtcdSettings etcd, RouterOptions& options) {
+  const std::pair<const char*, const std::string*> settings[] = {
+      {"cache", &etcd.cache_path}, {"ca", &etcd.ca_file}, {"cert", &etcd.certificate_file},
+      {"key", &etcd.key_file},     {"user", &etcd.user},  {"password-file", &etcd.password_file}};
+  if (!options.etcd.has_value()) {
+    for (const auto& [name, value] : settings) {
+      if (!value->empty()) return std::string("--store-") + name + " is for --store=etcd://...";
+    }
+    return "";
+  }
+  if (etcd.cache_path.empty()) {
+    return "--store-cache=FILE is required with --store=etcd://...: what the router goes on with "
+           "when etcd is lost";
+  }
+  if (etcd.user.empty() != etcd.password_file.empty()) {
+    return "--store-user and --store-password-file need each other";
+  }
+  if (etcd.certificate_file.empty() != etcd.key_file.empty()) {
+    return "--store-cert and --store-key need each other";
+  }
+  if (etcd.ca_file.empty() && !etcd.certificate_file.empty()) {
+    return "--store-cert needs --store-ca";
+  }
+  etcd.address = std::move(options.etcd->address);
+  options.etcd = std::move(etcd);
+  return "";
 }
 
 absl::Status ParseBool(const std::string& text, bool& value) {
@@ -247,8 +288,28 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
                    return absl::OkStatus();
                  });
   flags.AddValue("store", "sqlite:PATH",
-                 "where migration state is kept; the file is made if it is missing; required", "",
-                 [&](const std::string& text) { return ParseStore(text, options.sqlite_path); });
+                 "where migration state is kept: a file, or etcd://HOST:PORT,...[?prefix=/PATH/] "
+                 "for several routers; made if it is missing; required",
+                 "", [&](const std::string& text) { return ParseStore(text, options); });
+  EtcdSettings etcd;
+  const auto add_text = [&flags](const char* name, const char* what, const char* help,
+                                 std::string& value) {
+    flags.AddValue(name, what, help, "", [&value](const std::string& text) {
+      value = text;
+      return absl::OkStatus();
+    });
+  };
+  add_text("store-cache", "FILE",
+           "a copy of what is in etcd, which the router goes on with when etcd is lost",
+           etcd.cache_path);
+  add_text("store-ca", "FILE", "the CA of etcd's certificates; without one there is no TLS",
+           etcd.ca_file);
+  add_text("store-cert", "FILE", "the certificate that etcd knows the router by",
+           etcd.certificate_file);
+  add_text("store-key", "FILE", "the key of --store-cert", etcd.key_file);
+  add_text("store-user", "NAME", "the router's user in etcd", etcd.user);
+  add_text("store-password-file", "FILE", "a file whose first line is that user's password",
+           etcd.password_file);
   flags.AddSwitch("store-must-exist",
                   "do not start if the store is missing, rather than begin with every share at 0",
                   options.store_must_exist);
@@ -320,7 +381,10 @@ std::variant<RouterOptions, EarlyExit> ParseOptions(int argc, const char* const*
     return Unusable(std::string(applied.message()));
   }
   if (options.topology_path.empty()) return Unusable("--topology is required");
-  if (options.sqlite_path.empty()) return Unusable("--store is required");
+  if (options.sqlite_path.empty() && !options.etcd) return Unusable("--store is required");
+  if (const std::string wrong = JoinStore(std::move(etcd), options); !wrong.empty()) {
+    return Unusable(wrong);
+  }
   options.reflection = !no_reflection;
   return options;
 }

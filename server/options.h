@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "migration/etcd/etcd_address.h"
 #include "routing/topology_change.h"
 #include "server/call_limit.h"
 #include "server/listen_address.h"
@@ -20,9 +21,21 @@
 
 namespace ringshift {
 
+// A store in etcd, and how to come there. Files in PEM; "" where there is none.
+struct EtcdSettings {
+  EtcdAddress address;
+  std::string cache_path;
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+  std::string user;
+  std::string password_file;
+};
+
 struct RouterOptions {
   std::string topology_path;
-  std::string sqlite_path;
+  std::string sqlite_path;           // the store, unless it is in etcd
+  std::optional<EtcdSettings> etcd;  // the store, if it is there
   bool store_must_exist = false;
   ReloadLimits limits;
   std::chrono::seconds warm_window = std::chrono::hours(24);  // a minute to 30 days

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -42,8 +40,6 @@ constexpr std::chrono::milliseconds kMoment{500};
 // Streams of a method that may be open. Each takes some 17 KiB.
 constexpr std::size_t kMaxRoutingWatches = 16'384;
 constexpr std::size_t kMaxMigrationWatches = 64;
-
-const std::string kStoreScheme = "sqlite:";
 
 constexpr const char* kPublicFlag = "--public-address";
 constexpr const char* kAdminFlag = "--admin-address";
@@ -96,29 +92,25 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Start(const RouterOp
                                                                   Lifecycle& lifecycle) {
   // Before the store is made: it is new only once.
   if (absl::Status free = CheckAddresses(options); !free.ok()) return free;
-  std::error_code unknown;
-  if (!options.store_must_exist && !std::filesystem::exists(options.sqlite_path, unknown)) {
+  if (MayMakeStore(options)) {
     absl::Status usable = TopologyController::CheckFirstFile(TopologyOptions(options));
     if (!usable.ok()) return usable;
   }
-  absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(
-      options.sqlite_path,
-      options.store_must_exist ? SqliteStore::IfMissing::kFail : SqliteStore::IfMissing::kCreate);
+  absl::StatusOr<OpenedStore> store = OpenStore(options);
   if (!store.ok()) return store.status();
-  if ((*store)->created()) {
-    LogWarn("the store is new: every data center starts at share 0",
-            {{"store", kStoreScheme + options.sqlite_path}});
+  if (store->created) {
+    LogWarn("the store is new: every data center starts at share 0", {{"store", store->name}});
   }
   std::unique_ptr<RouterServer> server(new RouterServer(options, *std::move(store), lifecycle));
   if (absl::Status listening = server->Listen(options); !listening.ok()) return listening;
   return server;
 }
 
-RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteStore> store,
-                           Lifecycle& lifecycle)
-    : store_(std::move(store)),
+RouterServer::RouterServer(const RouterOptions& options, OpenedStore store, Lifecycle& lifecycle)
+    : store_(std::move(store.store)),
       lifecycle_(lifecycle),
-      store_health_(kStoreScheme + options.sqlite_path, store_->created(), *store_),
+      store_health_(std::move(store.name), store.created, *store_,
+                    std::move(store.revision_regressions)),
       migrations_(*store_, directory_, {options.data_centers, options.warm_window, SystemWallTime}),
       topology_(TopologyOptions(options), *store_, migrations_, directory_, route_metrics_),
       outcome_counts_(directory_),
@@ -134,6 +126,8 @@ RouterServer::RouterServer(const RouterOptions& options, std::unique_ptr<SqliteS
                   topology_.SavePending();
                   topology_.RetryFailed();
                 }),
+      // What becomes of it is in the log.
+      take_changes_("taking changes of others", changes_, [this] { migrations_.CatchUp(); }),
       // What becomes of it is in the migrations and in the log.
       save_rollbacks_("saving of rollbacks", changes_,
                       [this] { migrations_.SaveRollbacks().IgnoreError(); }),
@@ -193,7 +187,11 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
                                if (lifecycle_.phase() == Phase::kStarting) return std::nullopt;
                                return metrics_.ToText();
                              },
-                             [this] { return lifecycle_.phase() == Phase::kServing; }});
+                             [this] { return lifecycle_.phase() == Phase::kServing; },
+                             [this]() -> std::string {
+                               const std::optional<std::string> stale = store_health_.stale();
+                               return stale ? "the store is stale: " + *stale : "";
+                             }});
   if (!http_server.ok()) return Annotate(kHttpFlag, http_server.status());
   http_server_ = *std::move(http_server);
 
@@ -208,6 +206,7 @@ absl::Status RouterServer::Listen(const RouterOptions& options) {
 }
 
 absl::Status RouterServer::BuildAndServe() {
+  store_health_.Check();
   if (absl::Status loaded = migrations_.Load(); !loaded.ok()) return loaded;
   if (absl::Status started = topology_.Start(); !started.ok()) return started;
   for (const MigrationController::View& view : migrations_.Migrations()) {
@@ -229,6 +228,8 @@ absl::Status RouterServer::BuildAndServe() {
 }
 
 void RouterServer::StartPeriodicTasks() {
+  store_->SetListener([this] { take_changes_.Post(); });
+  take_changes_.Post();  // what came before
   const auto add = [this](std::chrono::milliseconds pause, std::function<void()> run) {
     periodic_tasks_.push_back(std::make_unique<PeriodicTask>(pause, std::move(run)));
   };
@@ -300,6 +301,7 @@ bool RouterServer::Stop(std::chrono::milliseconds grace) {
     if (admin_server_ != nullptr) admin_server_->Shutdown(deadline);
   });
   if (public_server_ != nullptr) public_server_->Shutdown(deadline);
+  store_->SetListener(nullptr);
   // The admin server waits for calls that are still in a queue.
   bool all_ended = true;
   for (WorkQueue* queue : {&changes_, &reloads_, &reads_}) {

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "migration/sqlite_store.h"
+#include "migration/store.h"
 #include "routing/routing_directory.h"
 #include "server/admin_server.h"
 #include "server/file_reload.h"
@@ -27,6 +27,7 @@
 #include "server/metrics.h"
 #include "server/migration_controller.h"
 #include "server/migration_service.h"
+#include "server/open_store.h"
 #include "server/options.h"
 #include "server/outcome_calls.h"
 #include "server/outcome_counts.h"
@@ -53,7 +54,7 @@ class RouterServer {
   // Opens the store and listens. Until BuildAndServe, health is NOT_SERVING, /readyz is 503, and
   // every call but GetStatus is refused with UNAVAILABLE. `lifecycle` outlives the server.
   //
-  // Errors: those of CheckFree and SqliteStore::Open; INVALID_ARGUMENT for two listeners on one
+  // Errors: those of CheckFree and OpenStore; INVALID_ARGUMENT for two listeners on one
   // port. A store is made only where the ports were free and the topology file is good.
   static absl::StatusOr<std::unique_ptr<RouterServer>> Start(const RouterOptions& options,
                                                              Lifecycle& lifecycle);
@@ -84,8 +85,7 @@ class RouterServer {
   // A hundred changes of migrations a second, beside which calls keep their latency.
   static constexpr std::chrono::milliseconds kChangePace{10};
 
-  RouterServer(const RouterOptions& options, std::unique_ptr<SqliteStore> store,
-               Lifecycle& lifecycle);
+  RouterServer(const RouterOptions& options, OpenedStore store, Lifecycle& lifecycle);
 
   absl::Status Listen(const RouterOptions& options);
   void TellWatches();
@@ -98,7 +98,7 @@ class RouterServer {
   bool WaitUntilQuiet(std::chrono::milliseconds quiet, std::chrono::milliseconds limit);
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  const std::unique_ptr<SqliteStore> store_;
+  const std::unique_ptr<MigrationStore> store_;
   Lifecycle& lifecycle_;
   StoreHealth store_health_;
   RoutingDirectory directory_;
@@ -112,6 +112,7 @@ class RouterServer {
   // What the queues below do, which are gone before.
   QueuedTask check_store_;
   QueuedTask catch_up_;
+  QueuedTask take_changes_;
   QueuedTask save_rollbacks_;
   QueuedTask reload_by_signal_;
   FileReload reload_by_file_;

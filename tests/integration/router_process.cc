@@ -20,7 +20,8 @@ std::vector<std::string> CommandLine(const std::string& topology_path,
                                      const std::vector<std::string>& more_flags,
                                      std::vector<std::string> argv) {
   const std::vector<std::string> flags = {
-      Binary("ringshiftd"), "--topology=" + topology_path, "--store=sqlite:" + store_path,
+      Binary("ringshiftd"), "--topology=" + topology_path,
+      (store_path.starts_with("etcd://") ? "--store=" : "--store=sqlite:") + store_path,
       "--admin-address=127.0.0.1:0", "--http-address=127.0.0.1:0"};
   argv.insert(argv.end(), flags.begin(), flags.end());
   argv.insert(argv.end(), more_flags.begin(), more_flags.end());

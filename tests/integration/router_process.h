@@ -26,8 +26,8 @@ std::string SmallTopology();
 class RouterProcess {
  public:
   // Starts it and waits until it listens; a test failure if it does not. Its ports are free ones,
-  // unless `more_flags` has a --public-address. `wrapper` is a command
-  // that ends by exec of its last arguments, which are the router's command line.
+  // unless `more_flags` has a --public-address. `store_path` may be an address in etcd. `wrapper`
+  // is a command that ends by exec of its last arguments, which are the router's command line.
   RouterProcess(const std::string& topology_path, const std::string& store_path,
                 const std::vector<std::string>& more_flags = {},
                 const std::vector<std::string>& wrapper = {});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "routing/topology_change.h"
+#include "tests/testing/set_share.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/small_router.h"
 
@@ -21,6 +22,7 @@ namespace {
 using ::ringshift::testing::Allow;
 using ::ringshift::testing::Built;
 using ::ringshift::testing::IsOk;
+using ::ringshift::testing::SetShare;
 using ::ringshift::testing::SmallDataCenter;
 using ::ringshift::testing::StatusIs;
 using ::testing::AllOf;
@@ -156,6 +158,85 @@ TEST_F(MigrationControllerTest, WhatIsNotSelectedIsKeptAndIsNoOrphan) {
   EXPECT_FALSE(controller.Find("ams")->is_orphan);
   controller.Drop("ams");
   EXPECT_EQ(controller.OrphanCount(), 1);
+}
+
+// What another router makes of the store that both have.
+
+TEST_F(MigrationControllerTest, WhatAnotherRouterSetIsInForceOnceCaughtUp) {
+  const std::shared_ptr<const RoutingTable> other = Table("new");
+  const auto set =
+      SetShare(store_, {"ams", Share::FromPpm(250'000).value(), std::nullopt, "eva", ""});
+  ASSERT_THAT(set, IsOk());
+  EXPECT_EQ(Table("ams")->share(), Share::None());
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams")->share().ppm(), 250'000);
+  EXPECT_EQ(Table("ams")->migration(), *set);
+  EXPECT_EQ(Table("new"), other);  // what did not change is not made anew
+  ASSERT_THAT(Set("ams", 300'000, set->revision), IsOk());
+}
+
+TEST_F(MigrationControllerTest, AlsoAnEarlierRevisionIsTaken) {
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
+  const Migration before = Table("ams")->migration();
+  ASSERT_THAT(Set("ams", 900'000), IsOk());
+  // A backup of the store was restored.
+  StoreContents contents = store_.Export().value();
+  for (Migration& migration : contents.migrations) {
+    if (migration.data_center == "ams") migration = before;
+  }
+  testing::MemoryStore restored;
+  ASSERT_THAT(restored.Import(contents), IsOk());
+  store_.ReplaceWith(restored);
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams")->migration(), before);
+}
+
+TEST_F(MigrationControllerTest, AnotherHistoryOfTheSameLengthIsTaken) {
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
+  StoreContents contents = store_.Export().value();
+  for (Migration& migration : contents.migrations) {
+    if (migration.data_center == "ams") migration.share = Share::FromPpm(300'000).value();
+  }
+  testing::MemoryStore restored;
+  ASSERT_THAT(restored.Import(contents), IsOk());
+  store_.ReplaceWith(restored);
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams")->share().ppm(), 300'000);
+}
+
+TEST_F(MigrationControllerTest, ARollbackThatTheStoreHasNotOutlastsWhatAnotherRouterSet) {
+  ASSERT_THAT(controller_.Rollback(testing::OrderFor("ams")), IsOk());
+  ASSERT_THAT(SetShare(store_, {"ams", Share::All(), std::nullopt, "eva", ""}), IsOk());
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams")->share(), Share::None());
+  ASSERT_THAT(controller_.SaveRollbacks(), IsOk());
+  EXPECT_EQ(store_.Load()->front().share, Share::None());
+  EXPECT_TRUE(store_.Load()->front().is_frozen);
+}
+
+TEST_F(MigrationControllerTest, OrphansComeAndGoWithTheStore) {
+  ASSERT_THAT(store_.EnsureExists({"fra", Share::All(), "fra", "eva", ""}), IsOk());
+  controller_.CatchUp();
+  EXPECT_THAT(Views(), ElementsAre("ams:0", "fra:1000000!", "new:1000000"));
+  ASSERT_THAT(store_.Forget({"fra", std::nullopt, "eva", ""}), IsOk());
+  controller_.CatchUp();
+  EXPECT_THAT(Views(), ElementsAre("ams:0", "new:1000000"));
+}
+
+TEST_F(MigrationControllerTest, WhatIsServedAndGoneFromTheStoreKeepsItsShare) {
+  ASSERT_THAT(Set("ams", 250'000), IsOk());
+  ASSERT_THAT(store_.Forget({"ams", std::nullopt, "eva", ""}), IsOk());
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams")->share().ppm(), 250'000);
+  EXPECT_EQ(store_.Load()->front().share.ppm(), 250'000);
+  EXPECT_THAT(Set("ams", 300'000), IsOk());
+}
+
+TEST_F(MigrationControllerTest, AStoreThatCannotBeReadChangesNothingThatIsServed) {
+  const std::shared_ptr<const RoutingTable> before = Table("ams");
+  store_.FailWith(absl::UnavailableError("the disk is gone"));
+  controller_.CatchUp();
+  EXPECT_EQ(Table("ams"), before);
 }
 
 TEST_F(MigrationControllerTest, AnUnknownDataCenterIsNamedWithTheKnownOnes) {

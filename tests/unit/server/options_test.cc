@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -232,15 +233,50 @@ TEST(OptionsTest, WhatIsMissingOrUnknownIsNamed) {
   EXPECT_THAT(Refusal({"--topology=t", "--store=sqlite:s", "stray"}), HasSubstr("stray"));
 }
 
+TEST(OptionsTest, AStoreInEtcdIsTakenWithHowToComeThere) {
+  const RouterOptions options = ParseGood(
+      {"--topology=t", "--store=etcd://a:1,b:2?prefix=/x/", "--store-cache=c", "--store-ca=ca",
+       "--store-cert=cert", "--store-key=key", "--store-user=eva", "--store-password-file=word"});
+  EXPECT_EQ(options.sqlite_path, "");
+  ASSERT_TRUE(options.etcd.has_value());
+  EXPECT_EQ(options.etcd->address, (EtcdAddress{{"a:1", "b:2"}, "/x/"}));
+  EXPECT_EQ(options.etcd->cache_path, "c");
+  EXPECT_EQ(options.etcd->ca_file, "ca");
+  EXPECT_EQ(options.etcd->certificate_file, "cert");
+  EXPECT_EQ(options.etcd->key_file, "key");
+  EXPECT_EQ(options.etcd->user, "eva");
+  EXPECT_EQ(options.etcd->password_file, "word");
+}
+
+TEST(OptionsTest, SettingsOfTheStoreThatDoNotFitTogetherAreRefused) {
+  const auto refusal = [](std::vector<const char*> flags) {
+    flags.push_back("--topology=t");
+    return Refusal(std::move(flags));
+  };
+  EXPECT_THAT(refusal({"--store=etcd://a:1"}), HasSubstr("--store-cache=FILE is required"));
+  EXPECT_THAT(refusal({"--store=etcd://a", "--store-cache=c"}), HasSubstr("has no port"));
+  EXPECT_THAT(refusal({"--store=sqlite:s", "--store-cache=c"}),
+              HasSubstr("--store-cache is for --store=etcd://"));
+  const char* const kEtcd = "--store=etcd://a:1";
+  const char* const kCache = "--store-cache=c";
+  EXPECT_THAT(refusal({kEtcd, kCache, "--store-user=eva"}), HasSubstr("need each other"));
+  EXPECT_THAT(refusal({kEtcd, kCache, "--store-ca=ca", "--store-key=key"}),
+              HasSubstr("--store-cert and --store-key need each other"));
+  EXPECT_THAT(refusal({kEtcd, kCache, "--store-cert=cert", "--store-key=key"}),
+              HasSubstr("--store-cert needs --store-ca"));
+}
+
 TEST(OptionsTest, AFlagWithoutItsValueDoesNotTakeTheNextFlagForIt) {
   EXPECT_THAT(Refusal({"--topology=", "--store=sqlite:s"}),
               HasSubstr("--topology=: no value behind the ="));
 }
 
 TEST(OptionsTest, AStoreOfAnotherKindIsRefused) {
-  for (const char* store : {"--store=state.db", "--store=sqlite:", "--store=etcd:x"}) {
+  for (const char* store : {"--store=state.db", "--store=sqlite:", "--store=redis:x"}) {
     EXPECT_THAT(Refusal({"--topology=t", store}), HasSubstr("is not sqlite:PATH")) << store;
   }
+  EXPECT_THAT(Refusal({"--topology=t", "--store=etcd:x"}),
+              HasSubstr("does not begin with etcd://"));
 }
 
 TEST(OptionsTest, AMalformedAddressIsRefusedWithItsFlag) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/server/memory_store.h"
 
@@ -45,6 +49,33 @@ TEST_F(StoreHealthTest, EachChangeIsLoggedOnce) {
   EXPECT_THAT(Check(), HasSubstr("level=info msg=\"the store is up again\" store=sqlite:/s.db"));
   EXPECT_THAT(health_.status(), IsOk());
   EXPECT_EQ(Check(), "");
+}
+
+TEST_F(StoreHealthTest, WhyItMayBeOldIsKnownFromTheCheckOn) {
+  EXPECT_EQ(health_.stale(), std::nullopt);
+  store_.SetStale("etcd is lost");
+  Check();
+  EXPECT_EQ(health_.stale(), "etcd is lost");
+  EXPECT_EQ(StoreHealth("s", false, store_).stale(), "etcd is lost");
+  store_.SetStale(std::nullopt);
+  Check();
+  EXPECT_EQ(health_.stale(), std::nullopt);
+}
+
+TEST_F(StoreHealthTest, AStoreThatWentBackIsLoggedAndCounted) {
+  std::int64_t count = 0;
+  StoreHealth health("etcd://a:1", false, store_, [&count] { return count; });
+  const auto check = [&health] {
+    ::testing::internal::CaptureStderr();
+    health.Check();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(check(), "");
+  count = 2;
+  EXPECT_THAT(check(), AllOf(HasSubstr("level=warn msg=\"the store went back to an older state"),
+                             HasSubstr("times=2")));
+  EXPECT_EQ(health.regressions(), 2);
+  EXPECT_EQ(check(), "");
 }
 
 }  // namespace
