@@ -8,6 +8,7 @@
 #include "migration/decision.h"
 #include "migration/internal/locked_file.h"
 #include "migration/internal/quote.h"
+#include "migration/internal/rollout_rules.h"
 #include "migration/internal/sqlite.h"
 #include "migration/internal/sqlite_reader.h"
 #include "migration/internal/sqlite_rows.h"
@@ -69,6 +70,12 @@ absl::Status Prepare(SqliteDatabase& database, const std::string& path, bool cre
     if (const auto share = internal::ReadDefaultShare(database); !share.ok()) {
       return share.status();
     }
+  }
+  if (*version >= 4) {
+    if (const auto rollouts = internal::ReadRollouts(database); !rollouts.ok()) {
+      return rollouts.status();
+    }
+    if (const auto term = internal::ReadRolloutTerm(database); !term.ok()) return term.status();
   }
   if (absl::Status status = UseLog(database, path); !status.ok()) return status;
   return internal::UpgradeStoreSchema(database, *version);
@@ -204,6 +211,12 @@ absl::StatusOr<std::vector<Migration>> SqliteStore::Update(const MigrationUpdate
   SqliteTransaction transaction(*database_);
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
   const WallTime now = clock_();
+  // First, so that an executor that was replaced is told so, whatever else is wrong.
+  absl::StatusOr<Rollout> own;
+  if (update.rollout.has_value()) {
+    own = Decide(*update.rollout, now);
+    if (!own.ok()) return own.status();
+  }
   std::vector<Migration> migrations;
   std::vector<MigrationChange> changes;
   for (const Migration& wanted : update.migrations) {
@@ -220,8 +233,18 @@ absl::StatusOr<std::vector<Migration>> SqliteStore::Update(const MigrationUpdate
     migration->answers = wanted.answers;
     migrations.push_back(*std::move(migration));
   }
+  const absl::StatusOr<std::vector<Rollout>> unfinished =
+      internal::ReadUnfinishedRollouts(*database_);
+  if (!unfinished.ok()) return unfinished.status();
+  absl::StatusOr<std::vector<Rollout>> rollouts = internal::OtherRollouts(update, *unfinished, now);
+  if (!rollouts.ok()) return rollouts.status();
+  if (update.rollout.has_value()) {
+    rollouts->push_back(*std::move(own));
+  }
   absl::Status status = Append(changes);
   if (status.ok()) status = Write(migrations, changes);
+  for (Rollout& rollout : *rollouts) rollout.revision = changes.front().revision;
+  if (status.ok()) status = internal::WriteRollouts(*database_, *rollouts);
   if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
   return migrations;
 }
@@ -256,6 +279,7 @@ absl::StatusOr<Migration> SqliteStore::Forget(const ForgetRequest& request) {
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
   absl::StatusOr<Migration> migration = Find(request.data_center, request.base_revision);
   if (!migration.ok()) return migration.status();
+  if (absl::Status status = CheckNoRolloutHas({request.data_center}); !status.ok()) return status;
   MigrationChange change =
       ChangeFor(request, clock_(), request.data_center, ChangeKind::kForgotten);
   change.from = migration->share;
@@ -276,6 +300,9 @@ absl::StatusOr<Migration> SqliteStore::Rename(const RenameRequest& request) {
   if (absl::Status status = Begin(transaction); !status.ok()) return status;
   absl::StatusOr<Migration> migration = Find(request.from, std::nullopt);
   if (!migration.ok()) return migration.status();
+  if (absl::Status status = CheckNoRolloutHas({request.from, request.to}); !status.ok()) {
+    return status;
+  }
   const absl::StatusOr<std::optional<Migration>> present =
       internal::ReadMigration(*database_, request.to);
   if (!present.ok()) return present.status();
@@ -342,6 +369,37 @@ absl::Status SqliteStore::SaveTopology(const TopologyUpdate& update) {
                  : internal::DeleteTopology(*database_, update.data_center);
   }
   return Commit(transaction, std::move(status));
+}
+
+absl::StatusOr<std::vector<Rollout>> SqliteStore::LoadRollouts(WhichRollouts which) {
+  MutexLock lock(mutex_);
+  return which == WhichRollouts::kAll ? internal::ReadRollouts(*database_)
+                                      : internal::ReadUnfinishedRollouts(*database_);
+}
+
+absl::StatusOr<Rollout> SqliteStore::SaveRollout(const RolloutUpdate& update) {
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  absl::StatusOr<Rollout> rollout = Decide(update, clock_());
+  if (!rollout.ok()) return rollout.status();
+  const absl::StatusOr<std::int64_t> revision = internal::NextRevision(*database_);
+  if (!revision.ok()) return Note(revision.status());
+  rollout->revision = *revision;
+  absl::Status status = internal::WriteRollouts(*database_, {&*rollout, 1});
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
+  return rollout;
+}
+
+absl::StatusOr<std::int64_t> SqliteStore::NextRolloutTerm() {
+  MutexLock lock(mutex_);
+  SqliteTransaction transaction(*database_);
+  if (absl::Status status = Begin(transaction); !status.ok()) return status;
+  const absl::StatusOr<std::int64_t> last = internal::ReadRolloutTerm(*database_);
+  if (!last.ok()) return last.status();
+  absl::Status status = internal::WriteRolloutTerm(*database_, *last + 1);
+  if (status = Commit(transaction, std::move(status)); !status.ok()) return status;
+  return *last + 1;
 }
 
 absl::Status SqliteStore::Check() {
@@ -488,6 +546,35 @@ absl::Status SqliteStore::Write(std::span<Migration> migrations,
     migrations[i].reason = changes[i].reason;
   }
   return internal::WriteMigrations(*database_, migrations);
+}
+
+absl::StatusOr<Rollout> SqliteStore::Decide(const RolloutUpdate& update, WallTime now) {
+  const absl::StatusOr<std::optional<Rollout>> present =
+      internal::ReadRollout(*database_, update.rollout.plan.name);
+  if (!present.ok()) return present.status();
+  const absl::StatusOr<std::int64_t> term = internal::ReadRolloutTerm(*database_);
+  if (!term.ok()) return term.status();
+  if (present->has_value()) {
+    return internal::NextRollout(update, {&**present, {}, {}, *term}, now);
+  }
+  const absl::StatusOr<std::vector<Rollout>> unfinished =
+      internal::ReadUnfinishedRollouts(*database_);
+  if (!unfinished.ok()) return unfinished.status();
+  const absl::StatusOr<std::vector<Migration>> migrations = internal::ReadMigrations(*database_);
+  if (!migrations.ok()) return migrations.status();
+  return internal::NextRollout(update, {nullptr, *unfinished, *migrations, *term}, now);
+}
+
+absl::Status SqliteStore::CheckNoRolloutHas(std::initializer_list<std::string_view> data_centers) {
+  const absl::StatusOr<std::vector<Rollout>> unfinished =
+      internal::ReadUnfinishedRollouts(*database_);
+  if (!unfinished.ok()) return unfinished.status();
+  for (const std::string_view name : data_centers) {
+    if (absl::Status status = internal::CheckNotInRollout(name, *unfinished); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SqliteStore::Erase(std::string_view data_center) {

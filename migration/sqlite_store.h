@@ -11,6 +11,7 @@
 #define RINGSHIFT_MIGRATION_SQLITE_STORE_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +35,7 @@ class SqliteTransaction;
 
 class SqliteStore final : public MigrationStore {
  public:
-  static constexpr int kSchemaVersion = 3;
+  static constexpr int kSchemaVersion = 4;
 
   enum class IfMissing {
     kCreate,  // make the file (not its folder)
@@ -75,6 +76,9 @@ class SqliteStore final : public MigrationStore {
   absl::StatusOr<std::vector<MigrationChange>> History(const HistoryQuery& query) override;
   absl::StatusOr<std::vector<StoredTopology>> LoadTopologies() override;
   absl::Status SaveTopology(const TopologyUpdate& update) override;
+  absl::StatusOr<std::vector<Rollout>> LoadRollouts(WhichRollouts which) override;
+  absl::StatusOr<Rollout> SaveRollout(const RolloutUpdate& update) override;
+  absl::StatusOr<std::int64_t> NextRolloutTerm() override;
   absl::Status Check() override;
   absl::StatusOr<StoreContents> Export() override;
   absl::Status Import(const StoreContents& contents) override;
@@ -109,6 +113,12 @@ class SqliteStore final : public MigrationStore {
   absl::Status Append(std::span<MigrationChange> changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes the migrations as made by those changes, one of each, in the same order.
   absl::Status Write(std::span<Migration> migrations, std::span<const MigrationChange> changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What becomes of the rollout. Errors: those of SaveRollout.
+  absl::StatusOr<Rollout> Decide(const RolloutUpdate& update, WallTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // FAILED_PRECONDITION if an unfinished rollout has one of them.
+  absl::Status CheckNoRolloutHas(std::initializer_list<std::string_view> data_centers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes away all that the store has of the data center.
   absl::Status Erase(std::string_view data_center) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "migration/answer_history.h"
+#include "migration/rollout.h"
 #include "migration/share.h"
 #include "migration/wall_time.h"
 
@@ -64,6 +65,17 @@ enum class ChangeKind : std::uint8_t {
   kDefaultShare = 10,  // the default share was set: `from`, `to`; the data center is empty
 };
 
+// A rollout to make, or to change.
+struct RolloutUpdate {
+  // As it shall be. Its `revision` is the one that the change is based on; 0 makes a new one, of
+  // which only the plan, the actor and the reason count. The times are the store's.
+  Rollout rollout;
+  // Of the executor that changes it, as NextRolloutTerm gave it; none where a person does.
+  std::optional<std::int64_t> executor_term;
+};
+
+enum class WhichRollouts { kAll, kUnfinished };
+
 // One change of migrations, all of it or nothing.
 struct MigrationUpdate {
   ChangeKind kind = ChangeKind::kShare;  // or kRolledBack, kUnfrozen, kRetired, kRestored
@@ -73,6 +85,8 @@ struct MigrationUpdate {
   std::string actor;
   std::string reason;
   std::string detail;  // for the history
+  // The rollout whose step this is, with the state that it comes to; all `migrations` are of it.
+  std::optional<RolloutUpdate> rollout = std::nullopt;
 };
 
 // The share that a data center starts at that has no migration.
@@ -175,6 +189,8 @@ struct StoreContents {
   std::vector<MigrationChange> history;  // the oldest first, those of a revision by data center
   DefaultShare default_share;
   std::int64_t last_revision = 0;
+  std::vector<Rollout> rollouts;  // by name
+  std::int64_t last_rollout_term = 0;
 
   friend bool operator==(const StoreContents&, const StoreContents&) = default;
 };
@@ -208,6 +224,11 @@ class MigrationStore {
   // ABORTED           a migration is not at the revision that the update has; the message has the
   //                   data center, both revisions, and who changed it. Read it again, and decide
   //                   again.
+  // FAILED_PRECONDITION  a data center is in an unfinished rollout, and the update is neither a
+  //                      step of that, nor kRestored, nor kRolledBack, which pauses the rollout and
+  //                      takes the data center out of it in the same step; the message has the
+  //                      rollout and what to do.
+  // With a rollout also the errors of SaveRollout; then nothing is changed.
   virtual absl::StatusOr<std::vector<Migration>> Update(const MigrationUpdate& update) = 0;
 
   virtual absl::StatusOr<DefaultShare> LoadDefaultShare() = 0;
@@ -215,7 +236,7 @@ class MigrationStore {
   virtual absl::StatusOr<DefaultShare> SetDefaultShare(const DefaultShareUpdate& update) = 0;
 
   // Forgets the migration and the topology of a data center. Returns the migration as it was.
-  // NOT_FOUND, ABORTED: as of Update.
+  // NOT_FOUND, ABORTED: as of Update. FAILED_PRECONDITION: it is in an unfinished rollout.
   virtual absl::StatusOr<Migration> Forget(const ForgetRequest& request) = 0;
 
   // Gives `to` the share, salt, decision algorithm and all else of `from`, which is forgotten by
@@ -225,6 +246,7 @@ class MigrationStore {
   // NOT_FOUND         `from` has no migration.
   // ALREADY_EXISTS    `to` has one that somebody has changed since it was created, or that was
   //                   renamed to it.
+  // FAILED_PRECONDITION  one of them is in an unfinished rollout.
   virtual absl::StatusOr<Migration> Rename(const RenameRequest& request) = 0;
 
   // The changes that the query names, newest first.
@@ -237,6 +259,25 @@ class MigrationStore {
   // the revision of the migration. INVALID_ARGUMENT: it has no name, or the changes of nodes
   // are not in that order.
   virtual absl::Status SaveTopology(const TopologyUpdate& update) = 0;
+
+  // Sorted by name.
+  virtual absl::StatusOr<std::vector<Rollout>> LoadRollouts(WhichRollouts which) = 0;
+
+  // Makes or changes a rollout. Durable once it returns OK. Returns it as it is now.
+  //
+  // INVALID_ARGUMENT     the plan of a new one is none, or that of another one changes; or the term
+  //                      was never given out.
+  // NOT_FOUND            there is no such rollout, or a data center of a new one has no migration.
+  // ALREADY_EXISTS       it would be new, and there is one of that name.
+  // ABORTED              it is not at the revision that the update has. Read it again, and decide
+  //                      again.
+  // FAILED_PRECONDITION  a data center of a new one is in another unfinished one, or frozen, or has
+  //                      a higher share than its step; an existing one is finished, or aborting and
+  //                      would go on; or another executor has a later term.
+  virtual absl::StatusOr<Rollout> SaveRollout(const RolloutUpdate& update) = 0;
+
+  // The next term of an executor, from 1 on. From then on executors of earlier terms are refused.
+  virtual absl::StatusOr<std::int64_t> NextRolloutTerm() = 0;
 
   // OK if the store could be read and written just now, as far as that can be told cheaply; where
   // the last write failed, by writing.

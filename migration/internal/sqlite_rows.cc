@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "migration/internal/quote.h"
+#include "migration/internal/rollout_text.h"
 #include "migration/internal/store_contents.h"
 
 namespace ringshift::internal {
@@ -174,6 +175,27 @@ absl::StatusOr<MigrationChange> DecodeChange(const SqliteDatabase& database,
   return MigrationChange{*revision, FromMicros(*time), *data_center, static_cast<ChangeKind>(*kind),
                          *actor,    *reason,           *from,        *to,
                          *detail};
+}
+
+constexpr char kSelectRollout[] = "SELECT name, is_finished, plan, state FROM rollout ";
+
+absl::StatusOr<Rollout> DecodeRollout(const SqliteDatabase& database, const SqliteStatement& row) {
+  const std::optional<std::string> name = row.Text(0);
+  const std::optional<std::int64_t> is_finished = row.Int64(1);
+  const std::optional<std::string> plan = row.Text(2);
+  const std::optional<std::string> state = row.Text(3);
+  const std::string what = absl::StrCat("rollout ", Quote(name.value_or("")));
+  if (!name || !is_finished || !plan || !state) {
+    return database.DataLoss(absl::StrCat(what, kMissingValue));
+  }
+  absl::StatusOr<Rollout> rollout = ParseRollout(*plan, *state);
+  if (!rollout.ok()) {
+    return database.DataLoss(absl::StrCat(what, ": ", std::string(rollout.status().message())));
+  }
+  if (rollout->plan.name != *name || rollout->is_finished() != (*is_finished == 1)) {
+    return database.DataLoss(absl::StrCat(what, " is not what its row says"));
+  }
+  return rollout;
 }
 
 // All rows of a statement, each through `decode`.
@@ -355,6 +377,58 @@ absl::Status WriteDefaultShare(SqliteDatabase& database, const DefaultShare& sha
   return statement->Run();
 }
 
+absl::StatusOr<std::vector<Rollout>> ReadRollouts(SqliteDatabase& database) {
+  return ReadAll(database, absl::StrCat(kSelectRollout, "ORDER BY name"), DecodeRollout);
+}
+
+absl::StatusOr<std::vector<Rollout>> ReadUnfinishedRollouts(SqliteDatabase& database) {
+  return ReadAll(database, absl::StrCat(kSelectRollout, "WHERE is_finished = 0 ORDER BY name"),
+                 DecodeRollout);
+}
+
+absl::StatusOr<std::optional<Rollout>> ReadRollout(SqliteDatabase& database,
+                                                   std::string_view name) {
+  absl::StatusOr<SqliteStatement> statement =
+      database.Prepare(absl::StrCat(kSelectRollout, "WHERE name = ?1"));
+  if (!statement.ok()) return statement.status();
+  statement->Bind(1, name);
+  return First(ReadAll(database, *statement, DecodeRollout));
+}
+
+absl::Status WriteRollouts(SqliteDatabase& database, std::span<const Rollout> rollouts) {
+  absl::StatusOr<SqliteStatement> statement = database.Prepare(
+      "INSERT INTO rollout VALUES (?1, ?2, ?3, ?4) "
+      "ON CONFLICT (name) DO UPDATE SET is_finished = ?2, state = ?4");
+  if (!statement.ok()) return statement.status();
+  for (const Rollout& rollout : rollouts) {
+    statement->Bind(1, rollout.plan.name);
+    statement->Bind(2, std::int64_t{rollout.is_finished()});
+    statement->Bind(3, PlanToText(rollout.plan));
+    statement->Bind(4, StateToText(rollout));
+    if (absl::Status status = statement->Run(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> ReadRolloutTerm(SqliteDatabase& database) {
+  const absl::StatusOr<SqliteStatement> row =
+      database.QueryRow("SELECT last_term FROM rollout_term");
+  if (!row.ok()) return row.status();
+  const std::optional<std::int64_t> term = row->Int64(0);
+  if (!term.has_value() || *term < 0) {
+    return database.DataLoss("its last executor term is out of range");
+  }
+  return *term;
+}
+
+absl::Status WriteRolloutTerm(SqliteDatabase& database, std::int64_t term) {
+  absl::StatusOr<SqliteStatement> statement =
+      database.Prepare("UPDATE rollout_term SET last_term = ?1");
+  if (!statement.ok()) return statement.status();
+  statement->Bind(1, term);
+  return statement->Run();
+}
+
 absl::StatusOr<std::vector<MigrationChange>> ReadHistory(SqliteDatabase& database,
                                                          const HistoryQuery& query) {
   std::string sql =
@@ -441,6 +515,15 @@ absl::StatusOr<StoreContents> ReadContents(SqliteDatabase& database, std::int64_
     contents.default_share = *share;
   }
 
+  if (schema_version >= 4) {
+    absl::StatusOr<std::vector<Rollout>> rollouts = ReadRollouts(database);
+    if (!rollouts.ok()) return rollouts.status();
+    contents.rollouts = *std::move(rollouts);
+    const absl::StatusOr<std::int64_t> term = ReadRolloutTerm(database);
+    if (!term.ok()) return term.status();
+    contents.last_rollout_term = *term;
+  }
+
   const absl::StatusOr<SqliteStatement> row =
       database.QueryRow("SELECT last_revision FROM revision_counter");
   if (!row.ok()) return row.status();
@@ -460,6 +543,8 @@ absl::Status WriteContents(SqliteDatabase& database, const StoreContents& conten
   }
   if (status.ok()) status = AppendChanges(database, contents.history);
   if (status.ok()) status = WriteDefaultShare(database, contents.default_share);
+  if (status.ok()) status = WriteRollouts(database, contents.rollouts);
+  if (status.ok()) status = WriteRolloutTerm(database, contents.last_rollout_term);
   if (!status.ok()) return status;
   absl::StatusOr<SqliteStatement> counter =
       database.Prepare("UPDATE revision_counter SET last_revision = ?1");

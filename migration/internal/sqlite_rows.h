@@ -43,6 +43,14 @@ absl::Status DeleteTopology(SqliteDatabase& database, std::string_view data_cent
 absl::StatusOr<DefaultShare> ReadDefaultShare(SqliteDatabase& database);
 absl::Status WriteDefaultShare(SqliteDatabase& database, const DefaultShare& share);
 
+// Sorted by name.
+absl::StatusOr<std::vector<Rollout>> ReadRollouts(SqliteDatabase& database);
+absl::StatusOr<std::vector<Rollout>> ReadUnfinishedRollouts(SqliteDatabase& database);
+absl::StatusOr<std::optional<Rollout>> ReadRollout(SqliteDatabase& database, std::string_view name);
+absl::Status WriteRollouts(SqliteDatabase& database, std::span<const Rollout> rollouts);
+absl::StatusOr<std::int64_t> ReadRolloutTerm(SqliteDatabase& database);
+absl::Status WriteRolloutTerm(SqliteDatabase& database, std::int64_t term);
+
 // Newest first.
 absl::StatusOr<std::vector<MigrationChange>> ReadHistory(SqliteDatabase& database,
                                                          const HistoryQuery& query);

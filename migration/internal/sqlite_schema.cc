@@ -86,8 +86,25 @@ CREATE TABLE default_share (
 INSERT INTO default_share VALUES (1, 0, 0);
 )sql";
 
+// `plan` and `state` as rollout_text.h writes them; a plan never changes, so only the state is
+// written again and again. `rollout_term` has one row; the term never goes back.
+constexpr char kRolloutTables[] = R"sql(
+CREATE TABLE rollout (
+  name        TEXT    NOT NULL PRIMARY KEY CHECK (name <> ''),
+  is_finished INTEGER NOT NULL CHECK (is_finished BETWEEN 0 AND 1),
+  plan        TEXT    NOT NULL,
+  state       TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rollout_term (
+  only_row  INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+  last_term INTEGER NOT NULL CHECK (last_term >= 0)
+) STRICT;
+INSERT INTO rollout_term VALUES (1, 0);
+)sql";
+
 // What brings the tables of a version to the present ones.
 std::string UpgradeFrom(std::int64_t version) {
+  if (version == 3) return kRolloutTables;
   return absl::StrCat(
       "ALTER TABLE migration RENAME TO old_migration;"
       "ALTER TABLE migration_change RENAME TO old_migration_change;"
@@ -95,7 +112,7 @@ std::string UpgradeFrom(std::int64_t version) {
       kMigrationTables, "INSERT INTO migration ", SelectMigration(version),
       " FROM old_migration; INSERT INTO migration_change ", SelectChange(version),
       " FROM old_migration_change; DROP TABLE old_migration; DROP TABLE old_migration_change;",
-      version < 2 ? kTopologyTable : "", kNodeChangeTable, kDefaultShareTable);
+      version < 2 ? kTopologyTable : "", kNodeChangeTable, kDefaultShareTable, kRolloutTables);
 }
 
 std::string SetVersion() {
@@ -222,7 +239,7 @@ absl::Status CreateStoreSchema(SqliteDatabase& database) {
   if (absl::Status status = transaction.Begin(); !status.ok()) return status;
   if (absl::Status status = database.Execute(absl::StrCat(
           "PRAGMA application_id = ", kApplicationId, ";", SetVersion(), kMigrationTables,
-          kTopologyTable, kNodeChangeTable, kCounterTable, kDefaultShareTable));
+          kTopologyTable, kNodeChangeTable, kCounterTable, kDefaultShareTable, kRolloutTables));
       !status.ok()) {
     return status;
   }

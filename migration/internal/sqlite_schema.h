@@ -19,7 +19,7 @@
 
 namespace ringshift::internal {
 
-inline constexpr std::int64_t kStoreSchemaVersion = 3;
+inline constexpr std::int64_t kStoreSchemaVersion = 4;
 
 // The bytes of a file's header.
 inline constexpr std::size_t kSqliteHeaderBytes = 100;

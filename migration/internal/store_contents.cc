@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "migration/internal/quote.h"
+#include "migration/internal/rollout_rules.h"
 
 namespace ringshift::internal {
 namespace {
@@ -164,7 +165,7 @@ absl::Status CheckContents(const StoreContents& contents) {
     }
     before = &change;
   }
-  return absl::OkStatus();
+  return CheckRollouts(contents.rollouts, last, contents.last_rollout_term);
 }
 
 }  // namespace ringshift::internal

@@ -541,9 +541,9 @@ TEST_F(SqliteStoreTest, ADatabaseOfAnotherProgramKeepsItsLog) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   MakeStore();
-  Tool(path_).Run("PRAGMA user_version = 4");
+  Tool(path_).Run("PRAGMA user_version = 5");
   ExpectRefused(StatusCode::kFailedPrecondition,
-                "has schema version 4, this program knows up to 3; run the newer program");
+                "has schema version 5, this program knows up to 4; run the newer program");
 }
 
 TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
@@ -551,12 +551,12 @@ TEST_F(SqliteStoreTest, ANewerSchemaThatIsStillInTheLogIsRefused) {
   {
     Tool tool(path_);
     tool.KeepLog();
-    tool.Run("PRAGMA user_version = 4");
+    tool.Run("PRAGMA user_version = 5");
   }
   const std::string file = ReadFile(path_);
   const std::string log = ReadFile(path_ + "-wal");
   ASSERT_NE(log, "");
-  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 4")));
+  EXPECT_THAT(Open(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("schema version 5")));
   EXPECT_EQ(ReadFile(path_), file);
   EXPECT_EQ(ReadFile(path_ + "-wal"), log);
 }

@@ -126,6 +126,76 @@ INSERT INTO migration VALUES
 INSERT INTO topology VALUES ('sfo', 'nodes: []', 6, 1700000006000006, 'router', 'start');
 )sql";
 
+// As a router of schema 3 made it.
+constexpr char kSchema3[] = R"sql(
+PRAGMA application_id = 0x52534654;
+PRAGMA user_version = 3;
+CREATE TABLE migration (
+  data_center        TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
+  v2_ppm             INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
+  salt               TEXT    NOT NULL,
+  decision_algorithm TEXT    NOT NULL CHECK (decision_algorithm <> ''),
+  revision           INTEGER NOT NULL CHECK (revision >= 1),
+  update_time_us     INTEGER NOT NULL,
+  actor              TEXT    NOT NULL,
+  reason             TEXT    NOT NULL,
+  share_time_us      INTEGER NOT NULL,
+  is_frozen          INTEGER NOT NULL CHECK (is_frozen BETWEEN 0 AND 1),
+  retired_ring       INTEGER NOT NULL CHECK (retired_ring BETWEEN 0 AND 2),
+  answers            TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE migration_change (
+  revision    INTEGER NOT NULL CHECK (revision >= 1),
+  data_center TEXT    NOT NULL CHECK ((data_center = '') = (kind = 10)),
+  time_us     INTEGER NOT NULL,
+  kind        INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 10),
+  actor       TEXT    NOT NULL,
+  reason      TEXT    NOT NULL,
+  from_ppm    INTEGER CHECK (from_ppm BETWEEN 0 AND 1000000),
+  to_ppm      INTEGER CHECK (to_ppm BETWEEN 0 AND 1000000),
+  detail      TEXT    NOT NULL,
+  PRIMARY KEY (revision, data_center)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX migration_change_of ON migration_change (data_center, revision);
+CREATE TABLE topology (
+  data_center    TEXT    NOT NULL PRIMARY KEY CHECK (data_center <> ''),
+  text           TEXT    NOT NULL,
+  revision       INTEGER NOT NULL UNIQUE CHECK (revision >= 1),
+  update_time_us INTEGER NOT NULL,
+  actor          TEXT    NOT NULL,
+  reason         TEXT    NOT NULL
+) STRICT;
+CREATE TABLE node_change (
+  data_center TEXT    NOT NULL,
+  node        TEXT    NOT NULL,
+  time_us     INTEGER NOT NULL,
+  before      TEXT    NOT NULL,
+  PRIMARY KEY (data_center, node, time_us)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE revision_counter (
+  only_row      INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+  last_revision INTEGER NOT NULL CHECK (last_revision >= 0)
+) STRICT;
+CREATE TABLE default_share (
+  only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+  v2_ppm   INTEGER NOT NULL CHECK (v2_ppm BETWEEN 0 AND 1000000),
+  revision INTEGER NOT NULL CHECK (revision >= 0)
+) STRICT;
+PRAGMA journal_mode = WAL;
+INSERT INTO revision_counter VALUES (1, 4);
+INSERT INTO default_share VALUES (1, 50000, 2);
+INSERT INTO migration_change VALUES
+  (1, 'ams', 1700000001000001, 1, 'router', 'first start', NULL, 0, ''),
+  (2, '', 1700000002000002, 10, 'eva', 'new ones', 0, 50000, ''),
+  (3, 'ams', 1700000003000003, 5, 'router', 'start', NULL, NULL, 'new'),
+  (4, 'ams', 1700000004000004, 6, 'bob', 'misses', 0, 0, '');
+INSERT INTO migration VALUES
+  ('ams', 0, 'salt-ams', 'xxh3-ppm-1', 4, 1700000004000004, 'bob', 'misses', 1700000001000001, 1, 2,
+   'v2=;v1=;changes=');
+INSERT INTO topology VALUES ('ams', 'nodes: []', 3, 1700000003000003, 'router', 'start');
+INSERT INTO node_change VALUES ('ams', 'n1', 1700000003000003, '');
+)sql";
+
 WallTime At(std::int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
 
 struct OldFile {
@@ -191,6 +261,41 @@ OldFile Schema2() {
   return {"2", kSchema2, contents};
 }
 
+OldFile Schema3() {
+  StoreContents contents;
+  const WallTime time = At(1'700'000'004'000'004);
+  contents.migrations = {{"ams",
+                          Share::None(),
+                          "salt-ams",
+                          "xxh3-ppm-1",
+                          4,
+                          time,
+                          "bob",
+                          "misses",
+                          At(1'700'000'001'000'001),
+                          true,
+                          RetiredRing::kV2,
+                          {}}};
+  contents.topologies = {{"ams",
+                          "nodes: []",
+                          {{"n1", At(1'700'000'003'000'003), ""}},
+                          3,
+                          At(1'700'000'003'000'003),
+                          "router",
+                          "start"}};
+  contents.history = {
+      {1, At(1'700'000'001'000'001), "ams", ChangeKind::kCreated, "router", "first start",
+       std::nullopt, Share::None(), ""},
+      {2, At(1'700'000'002'000'002), "", ChangeKind::kDefaultShare, "eva", "new ones",
+       Share::None(), Percent("5"), ""},
+      {3, At(1'700'000'003'000'003), "ams", ChangeKind::kTopology, "router", "start", std::nullopt,
+       std::nullopt, "new"},
+      {4, time, "ams", ChangeKind::kRolledBack, "bob", "misses", Share::None(), Share::None(), ""}};
+  contents.default_share = {Percent("5"), 2};
+  contents.last_revision = 4;
+  return {"3", kSchema3, contents};
+}
+
 // Of each older schema.
 class SqliteStoreOldFileTest : public testing::SqliteStoreTest,
                                public ::testing::WithParamInterface<OldFile (*)()> {
@@ -225,7 +330,12 @@ class SqliteStoreUpgradeTest : public testing::SqliteStoreTest {
   void MakeSchema1() { Tool(path_).Run(kSchema1); }
 };
 
-INSTANTIATE_TEST_SUITE_P(, SqliteStoreOldFileTest, ::testing::Values(&Schema1, &Schema2),
+INSTANTIATE_TEST_SUITE_P(, SqliteStoreOldFileTest, ::testing::Values(&Schema1, &Schema2, &Schema3),
+                         [](const auto& param) { return "Schema" + param.param().schema; });
+
+// Of those whose upgrade writes all that is in the file anew.
+class SqliteStoreRewrittenFileTest : public SqliteStoreOldFileTest {};
+INSTANTIATE_TEST_SUITE_P(, SqliteStoreRewrittenFileTest, ::testing::Values(&Schema1, &Schema2),
                          [](const auto& param) { return "Schema" + param.param().schema; });
 
 TEST_P(SqliteStoreOldFileTest, AllThatWasInTheFileIsThereAfterwards) {
@@ -234,7 +344,7 @@ TEST_P(SqliteStoreOldFileTest, AllThatWasInTheFileIsThereAfterwards) {
     EXPECT_FALSE(store->created());
     EXPECT_THAT(store->Export(), IsOkAndHolds(old_.contents));
   }
-  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "3");
+  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "4");
   EXPECT_THAT(MustOpen()->Export(), IsOkAndHolds(old_.contents));
 }
 
@@ -281,7 +391,7 @@ TEST_P(SqliteStoreOldFileTest, ReadingContentsLeavesTheFileAtItsSchema) {
 }
 
 // Every write that an upgrade makes is cut short once, and the process with it.
-TEST_P(SqliteStoreOldFileTest, AKillAtAnyWriteLeavesTheOldSchemaOrTheWholeUpgrade) {
+TEST_P(SqliteStoreRewrittenFileTest, AKillAtAnyWriteLeavesTheOldSchemaOrTheWholeUpgrade) {
   AddHistory();
   const std::string before = ReadFile(path_);
   StoreContents expected;
@@ -308,7 +418,7 @@ TEST_P(SqliteStoreOldFileTest, AKillAtAnyWriteLeavesTheOldSchemaOrTheWholeUpgrad
     EXPECT_THAT(SqliteStore::ReadContents(path_), IsOkAndHolds(expected)) << size;
     EXPECT_THAT(MustOpen()->Export(), IsOkAndHolds(expected)) << size;
     if (!killed) {
-      EXPECT_EQ(version, "3");
+      EXPECT_EQ(version, "4");
       break;
     }
     (version == old_.schema ? kills_before : kills_after)++;
@@ -317,7 +427,7 @@ TEST_P(SqliteStoreOldFileTest, AKillAtAnyWriteLeavesTheOldSchemaOrTheWholeUpgrad
   EXPECT_GE(kills_after, 1);
 }
 
-TEST_P(SqliteStoreOldFileTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
+TEST_P(SqliteStoreRewrittenFileTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
   AddHistory();
   const std::string before = ReadFile(path_);
   absl::Status status;
@@ -328,7 +438,7 @@ TEST_P(SqliteStoreOldFileTest, AFullDiskRefusesTheUpgradeAndChangesNothing) {
   EXPECT_THAT(status, StatusIs(StatusCode::kUnavailable,
                                AllOf(HasSubstr(path_), HasSubstr("try again"),
                                      HasSubstr("could not be brought from schema version " +
-                                               old_.schema + " to 3 and is as it was"))));
+                                               old_.schema + " to 4 and is as it was"))));
   EXPECT_EQ(ReadFile(path_), before);
   EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), old_.schema);
   EXPECT_EQ(MustOpen()->Export()->history.size(), 991 + old_.contents.history.size());

@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "migration/decision.h"
 #include "migration/internal/quote.h"
+#include "migration/internal/rollout_rules.h"
 #include "migration/internal/store_contents.h"
 #include "migration/store.h"
 
@@ -87,6 +88,11 @@ class MemoryStore final : public MigrationStore {
         +[](bool* blocked) { return !*blocked; }, &blocked_));
     waits_ = false;
     const WallTime now = clock_();
+    absl::StatusOr<Rollout> own;
+    if (update.rollout.has_value()) {
+      own = Decide(*update.rollout, now);
+      if (!own.ok()) return own.status();
+    }
     std::vector<Migration> migrations;
     std::vector<MigrationChange> changes;
     for (const Migration& wanted : update.migrations) {
@@ -104,7 +110,12 @@ class MemoryStore final : public MigrationStore {
       migration->answers = wanted.answers;
       migrations.push_back(*std::move(migration));
     }
+    absl::StatusOr<std::vector<Rollout>> rollouts =
+        internal::OtherRollouts(update, Unfinished(), now);
+    if (!rollouts.ok()) return rollouts.status();
+    if (update.rollout.has_value()) rollouts->push_back(*std::move(own));
     changes = Append(std::move(changes));
+    for (Rollout& rollout : *rollouts) Write(rollout);
     for (std::size_t i = 0; i < migrations.size(); ++i) {
       migrations[i] = Write(migrations[i], changes[i]);
     }
@@ -137,6 +148,10 @@ class MemoryStore final : public MigrationStore {
     const absl::MutexLock lock(&mutex_);
     absl::StatusOr<Migration> migration = Find(request.data_center, request.base_revision);
     if (!migration.ok()) return migration.status();
+    if (absl::Status status = internal::CheckNotInRollout(request.data_center, Unfinished());
+        !status.ok()) {
+      return status;
+    }
     Erase(request.data_center);
     MigrationChange change =
         ChangeFor(request, request.data_center, ChangeKind::kForgotten, migration->share);
@@ -152,6 +167,10 @@ class MemoryStore final : public MigrationStore {
     const absl::MutexLock lock(&mutex_);
     absl::StatusOr<Migration> migration = Find(request.from, std::nullopt);
     if (!migration.ok()) return migration.status();
+    for (const std::string& name : {request.from, request.to}) {
+      absl::Status status = internal::CheckNotInRollout(name, Unfinished());
+      if (!status.ok()) return status;
+    }
     std::optional<Share> before;
     if (const auto it = migrations_.find(request.to); it != migrations_.end()) {
       if (!IsPristine(it->second)) {
@@ -230,6 +249,27 @@ class MemoryStore final : public MigrationStore {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::vector<Rollout>> LoadRollouts(WhichRollouts which) override {
+    const absl::MutexLock lock(&mutex_);
+    if (!status_.ok()) return status_;
+    return which == WhichRollouts::kAll ? Values(rollouts_) : Unfinished();
+  }
+
+  absl::StatusOr<Rollout> SaveRollout(const RolloutUpdate& update) override {
+    const absl::MutexLock lock(&mutex_);
+    absl::StatusOr<Rollout> rollout = Decide(update, clock_());
+    if (!rollout.ok()) return rollout;
+    ++revision_;
+    return Write(*std::move(rollout));
+  }
+
+  absl::StatusOr<std::int64_t> NextRolloutTerm() override {
+    const absl::MutexLock lock(&mutex_);
+    if (!status_.ok()) return status_;
+    if (!write_status_.ok()) return write_status_;
+    return ++rollout_term_;
+  }
+
   absl::Status Check() override {
     const absl::MutexLock lock(&mutex_);
     return status_.ok() ? write_status_ : status_;
@@ -257,6 +297,8 @@ class MemoryStore final : public MigrationStore {
     history_ = contents.history;
     default_share_ = contents.default_share;
     revision_ = contents.last_revision;
+    for (const Rollout& rollout : contents.rollouts) rollouts_[rollout.plan.name] = rollout;
+    rollout_term_ = contents.last_rollout_term;
     return absl::OkStatus();
   }
 
@@ -289,7 +331,36 @@ class MemoryStore final : public MigrationStore {
   }
 
   StoreContents Contents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return {Values(migrations_), Values(topologies_), history_, default_share_, revision_};
+    return {Values(migrations_), Values(topologies_), history_,     default_share_,
+            revision_,           Values(rollouts_),   rollout_term_};
+  }
+
+  std::vector<Rollout> Unfinished() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<Rollout> rollouts;
+    for (const auto& [name, rollout] : rollouts_) {
+      if (!rollout.is_finished()) rollouts.push_back(rollout);
+    }
+    return rollouts;
+  }
+
+  // What becomes of the rollout.
+  absl::StatusOr<Rollout> Decide(const RolloutUpdate& update, WallTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!status_.ok()) return status_;
+    if (!write_status_.ok()) return write_status_;
+    const auto present = rollouts_.find(update.rollout.plan.name);
+    const std::vector<Rollout> unfinished = Unfinished();
+    const std::vector<Migration> migrations = Values(migrations_);
+    return internal::NextRollout(update,
+                                 {present == rollouts_.end() ? nullptr : &present->second,
+                                  unfinished, migrations, rollout_term_},
+                                 now);
+  }
+
+  // Writes the rollout at the present revision.
+  Rollout Write(Rollout rollout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    rollout.revision = revision_;
+    return rollouts_[rollout.plan.name] = std::move(rollout);
   }
 
   // The migration that a change is about.
@@ -356,6 +427,8 @@ class MemoryStore final : public MigrationStore {
   std::map<std::string, StoredTopology> topologies_ ABSL_GUARDED_BY(mutex_);
   std::vector<MigrationChange> history_ ABSL_GUARDED_BY(mutex_);
   DefaultShare default_share_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Rollout> rollouts_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t rollout_term_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ringshift::testing
