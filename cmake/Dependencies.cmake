@@ -18,12 +18,12 @@ if(RINGSHIFT_GRPC)
   find_package(gRPC CONFIG REQUIRED)
   find_package(prometheus-cpp CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
+  pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)  # an HTTP client
 endif()
 
 if(RINGSHIFT_TESTS)
   find_package(GTest CONFIG REQUIRED)
   if(RINGSHIFT_GRPC)
-    pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)  # an HTTP client
     find_package(benchmark CONFIG REQUIRED)
   endif()
 endif()

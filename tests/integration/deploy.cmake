@@ -28,3 +28,7 @@ add_dependencies(readme_test ringctl ringshiftd)
 ringshift_test(algorithm_document_test SOURCES algorithm_document_test.cc LABELS integration TIMEOUT 600
                DEPS ringshift_testing ringshift_test_process)
 add_dependencies(algorithm_document_test ringctl)
+
+ringshift_test(prometheus_query_test SOURCES prometheus_query_test.cc LABELS integration
+               DEPS ringshift_testing ringshift_test_process ringshift::prometheus_query PkgConfig::httplib
+                    absl::strings)

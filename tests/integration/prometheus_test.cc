@@ -1,14 +1,10 @@
 // A real Prometheus with the configuration, the alerts and the dashboard of deploy/, on real
 // routers.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>
 #include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +26,7 @@
 #include "ringshift/v1/routing.grpc.pb.h"
 #include "tests/integration/json_testing.h"
 #include "tests/integration/process.h"
+#include "tests/integration/prometheus_process.h"
 #include "tests/integration/router_process.h"
 #include "tests/testing/document.h"
 
@@ -79,41 +76,14 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-// A port that nobody has just now: Prometheus cannot choose one.
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
 class Prometheus {
  public:
-  // Its files are in `dir`, where the configuration is.
-  explicit Prometheus(const std::string& dir) {
-    // Somebody else may take the port first.
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      const std::string address = "127.0.0.1:" + std::to_string(FreePort());
-      process_ = std::make_unique<Process>(std::vector<std::string>{
-          "prometheus", "--config.file=" + dir + "/prometheus.yml",
-          "--storage.tsdb.path=" + dir + "/tsdb", "--web.listen-address=" + address});
-      if (process_->WaitForStderr("Server is ready to receive web requests")) {
-        client_ = std::make_unique<httplib::Client>("http://" + address);
-        return;
-      }
-    }
-    ADD_FAILURE() << process_->Stderr();
-  }
+  explicit Prometheus(const std::string& dir) : process_(dir), client_(process_.url()) {}
 
   // The values of an instant query, without those that are no number.
   std::vector<double> Query(const std::string& expression) {
     const httplib::Result result =
-        client_->Post("/api/v1/query", httplib::Params{{"query", expression}});
+        client_.Post("/api/v1/query", httplib::Params{{"query", expression}});
     EXPECT_TRUE(result && result->status == 200) << expression << "\n"
                                                  << (result ? result->body : "");
     if (!result || result->status != 200) return {};
@@ -129,7 +99,7 @@ class Prometheus {
 
   // All rules that it evaluates.
   std::vector<google::protobuf::Struct> Rules() {
-    const httplib::Result result = client_->Get("/api/v1/rules");
+    const httplib::Result result = client_.Get("/api/v1/rules");
     EXPECT_TRUE(result && result->status == 200);
     if (!result) return {};
     std::vector<google::protobuf::Struct> rules;
@@ -141,8 +111,8 @@ class Prometheus {
   }
 
  private:
-  std::unique_ptr<Process> process_;
-  std::unique_ptr<httplib::Client> client_;
+  PrometheusProcess process_;
+  httplib::Client client_;
 };
 
 // Routes keys through data center `ams`, and some through one that there is not, until it is
