@@ -469,6 +469,14 @@ TEST_F(SqliteStoreUpgradeTest, AnUpgradeThatCannotBeMadeIsDataLossAndChangesNoth
   EXPECT_EQ(Tool(path_).Query("SELECT name FROM sqlite_schema WHERE name LIKE 'old%'"), "(no row)");
 }
 
+TEST_F(SqliteStoreUpgradeTest, AnUpgradeOfSchema3ThatCannotBeMadeChangesNothing) {
+  Tool(path_).Run(kSchema3);
+  Tool(path_).Run("CREATE TABLE rollout_term (x)");
+  ExpectOpenRefused(StatusCode::kDataLoss, "is as it was");
+  EXPECT_EQ(Tool(path_).Query("PRAGMA user_version"), "3");
+  EXPECT_EQ(Tool(path_).Query("SELECT name FROM sqlite_schema WHERE name = 'rollout'"), "(no row)");
+}
+
 TEST_P(SqliteStoreOldFileTest, ADamagedFileIsNotUpgraded) {
   Tool(path_).Run("PRAGMA ignore_check_constraints = 1; UPDATE migration SET v2_ppm = -1");
   ExpectOpenRefused(StatusCode::kDataLoss, "CHECK constraint failed");
