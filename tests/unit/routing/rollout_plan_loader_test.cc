@@ -25,11 +25,9 @@ using testing::IsOkAndHolds;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-constexpr char kPlan[] = R"(name: spring
+constexpr char kPlan[] = R"yaml(name: spring
 guards:
-  - {name: errors, query: "sum(rate(errors[1m]))",
-               good_if : "< 0.01", on_bad : abort
-}
+  - {name: errors, query: "sum(rate(errors[1m]))", good_if: "< 0.01", on_bad: abort}
 limits: {max_churn_percent: 2.5, max_extra_misses_per_second: 200}
 steps:
   - {tier: canary, percent: 0.29, bake: 90s}
@@ -40,7 +38,7 @@ steps:
       - {name: hits, query: "hit_ratio", good_if: ">= -1e-3", on_bad: pause}
     limits: {}
   - {all: true, percent: 100, bake: 1d, guards: []}
-)";
+)yaml";
 
 TEST(RolloutPlanLoaderTest, EveryPartOfAPlanIsRead) {
   const Guard errors{"errors", "sum(rate(errors[1m]))", Comparison::kBelow, 0.01, OnBad::kAbort};
