@@ -63,7 +63,11 @@ absl::Status RolloutExecutor::Step(const Rollout& stored, std::span<const Migrat
     return absl::OkStatus();
   }
   const absl::StatusOr<Rollout> written = writer_.Write(decision, migrations, term_);
-  if (!written.ok()) return written.status();
+  if (!written.ok()) {
+    // Nobody knows of what was seen, which may have been a guard that is not good.
+    progress = {};
+    return written.status();
+  }
   progress = {written->revision, written->baked, now};
   // What a guard has aborted is rolled back at once.
   const bool is_to_abort = written->phase == RolloutPhase::kAborting;

@@ -4,10 +4,10 @@
 //   for (;;) { executor.Tick(); wait a second; }
 //
 // The store is the truth: it is read at each tick, and everything that an executor knows beside it
-// is how long it has been baking since it last wrote that. So another executor, here or elsewhere,
-// goes on where this one was, and bakes again at most `checkpoint` of what was baked already. An
-// executor has one term for its life: once a later one has begun, the store refuses every change of
-// this one.
+// is how long it has been baking since it last wrote, and that only until a write fails. So another
+// executor, here or elsewhere, goes on where this one was, and bakes again at most `checkpoint` of
+// what was baked already. An executor has one term for its life: once a later one has begun, the
+// store refuses every change of this one.
 //
 // Thread safety: thread-compatible. Cost of a tick: reading the migrations and unfinished rollouts,
 // and the guards of each of them one after the other; a write where something changes and each
@@ -44,7 +44,8 @@ class ShareLimiter {
  public:
   virtual ~ShareLimiter() = default;
   // The largest share, `from` to `to`, to which the share may rise in one change from `from` within
-  // `limits`. An error where that cannot be told now: the rollout is held.
+  // `limits`. An error where that cannot be told now: the rollout is held. Its message stays the
+  // same while the cause does, so that a hold is written once.
   virtual absl::StatusOr<Share> Farthest(const std::string& data_center, Share from, Share to,
                                          const RolloutLimits& limits) = 0;
 };

@@ -452,6 +452,35 @@ TEST_F(RolloutExecutorTest, AStoreThatIsDownIsAnErrorAndTheRolloutGoesOnAfterwar
   EXPECT_EQ(Get().step, 1);
 }
 
+// Nobody knows of a guard that was not good where that could not be written, so the time around it
+// is baked again.
+TEST_F(RolloutExecutorTest, TimeInWhichAGuardWasNotGoodIsNotBakedThoughThatCouldNotBeWritten) {
+  class Unwritable final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    absl::StatusOr<Rollout> SaveRollout(const RolloutUpdate& update) override {
+      if (is_full) return absl::UnavailableError("the store is full");
+      return ForwardingStore::SaveRollout(update);
+    }
+    bool is_full = false;
+  };
+  Unwritable store(memory_);
+  auto executor = NewExecutor(store);
+  Create(TwoStepPlan());
+  Run(seconds(56), *executor);
+  ASSERT_EQ(Get().baked, seconds(50));
+  store.is_full = true;
+  guards_.answer = {std::nullopt, "no data"};
+  EXPECT_THAT(executor->Tick(), StatusIs(StatusCode::kUnavailable, HasSubstr("full")));
+  store.is_full = false;
+  guards_.answer = {0.0, ""};
+  clocks_.Pass(seconds(8));
+  Run(seconds(10), *executor);  // of the 50 s that are written the last 10 are left
+  EXPECT_EQ(Get().step, 0);
+  Run(seconds(1), *executor);
+  EXPECT_EQ(Get().step, 1);
+}
+
 TEST_F(RolloutExecutorTest, WhereNothingIsToBeDoneNothingIsWritten) {
   const StoreContents before = memory_.Export().value();
   Run(seconds(100));
@@ -461,11 +490,11 @@ TEST_F(RolloutExecutorTest, WhereNothingIsToBeDoneNothingIsWritten) {
 // What ends an executor at a write, before or after the store has taken it, or between writes.
 struct Killed {};
 
-class KillingStore final : public ForwardingStore {
+class KillingStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 
- private:
+ protected:
   template <typename Write>
   auto Around(const Write& write) {
     look();
@@ -488,6 +517,125 @@ class KillingStore final : public ForwardingStore {
     return Around([&] { return ForwardingStore::NextRolloutTerm(); });
   }
 };
+
+// Looked at before and after reads too.
+class WatchedStore final : public KillingStore {
+ public:
+  using KillingStore::KillingStore;
+  absl::StatusOr<std::vector<Migration>> Load() override {
+    return Around([&] { return KillingStore::Load(); });
+  }
+  absl::StatusOr<std::vector<Rollout>> LoadRollouts(WhichRollouts which) override {
+    return Around([&] { return KillingStore::LoadRollouts(which); });
+  }
+};
+
+// Runs a plan once for each moment at which somebody can come between: before and after each call
+// of the executor to its store, and while it measures a guard. `act` comes at that moment, and
+// leaves a rollout that the executor does not change any more; then `check` is called.
+class RolloutInterruptionTest : public RolloutExecutorTest {
+ protected:
+  struct Moment {
+    MemoryStore& store;
+    RolloutControl& control;
+    RolloutExecutor& executor;
+
+    Rollout Get() { return control.Find("spring").value(); }
+    Migration Find(std::size_t data_center) { return store.Load()->at(data_center); }
+  };
+  using Action = std::function<void(Moment&)>;
+
+  void AtEveryMoment(const Action& act, const Action& check) {
+    int moment = 0;
+    for (bool is_reached = true; is_reached; ++moment) {
+      SCOPED_TRACE(absl::StrCat("moment ", moment));
+      MemoryStore store([this] { return clocks_.wall; });
+      for (const char* name : {"ams", "sin"}) {
+        ASSERT_THAT(store.EnsureExists({name, Share::None(), name, "router", ""}), IsOk());
+      }
+      RolloutControl control(store, Options().writer);
+      RolloutPlan plan = TwoStepPlan();
+      for (RolloutStep& step : plan.steps) step.bake = seconds(3);
+      ASSERT_THAT(control.Create(plan, "eva", ""), IsOk());
+      WatchedStore watched(store);
+      auto executor = NewExecutor(watched);
+      Moment now{store, control, *executor};
+      is_reached = false;
+      StoreContents after;
+      int looks = 0;
+      const auto look = [&] {
+        if (is_reached || looks++ < moment || now.Get().is_finished()) return;
+        is_reached = true;
+        act(now);
+        after = Contents(store);
+      };
+      watched.look = look;
+      guards_.on_measure = look;
+      Run(seconds(30), *executor);
+      if (!is_reached) break;
+      EXPECT_TRUE(Contents(store) == after);
+      check(now);
+    }
+    EXPECT_GT(moment, 40);
+  }
+
+  // Whoever comes first takes a term, and that is no change.
+  static StoreContents Contents(MemoryStore& store) {
+    StoreContents contents = store.Export().value();
+    contents.last_rollout_term = 0;
+    return contents;
+  }
+};
+
+TEST_F(RolloutInterruptionTest, ARollbackIsTakenAndStandsWhateverComesAfterwards) {
+  AtEveryMoment(
+      [](Moment& now) {
+        Migration ams = now.Find(0);
+        ams.share = Share::None();
+        ams.is_frozen = true;
+        EXPECT_THAT(now.store.Update({ChangeKind::kRolledBack, {ams}, "bob", "misses", ""}),
+                    IsOk());
+        EXPECT_EQ(now.Get().phase, RolloutPhase::kPaused);
+      },
+      [this](Moment& now) {
+        const Migration ams = now.Find(0);
+        ASSERT_THAT(now.control.Resume("spring", "eva", "without ams"), IsOk());
+        Run(seconds(30), now.executor);
+        EXPECT_EQ(now.Get().phase, RolloutPhase::kDone);
+        EXPECT_EQ(now.Find(0), ams);
+        EXPECT_EQ(now.Find(1).share, PercentOf("50"));
+      });
+}
+
+TEST_F(RolloutInterruptionTest, AnAbortIsTakenAndStandsWhateverComesAfterwards) {
+  AtEveryMoment(
+      [](Moment& now) {
+        EXPECT_THAT(now.control.Abort("spring", "bob", "misses"), IsOk());
+        EXPECT_EQ(now.Get().phase, RolloutPhase::kAborted);
+      },
+      [](Moment& now) {
+        EXPECT_EQ(now.Find(0).share, Share::None());
+        EXPECT_EQ(now.Find(1).share, Share::None());
+      });
+}
+
+TEST_F(RolloutInterruptionTest, APauseIsTakenAndAfterItEachStepIsTakenOnce) {
+  AtEveryMoment(
+      [](Moment& now) {
+        EXPECT_THAT(now.control.Pause("spring", "bob", "lunch"), IsOk());
+        EXPECT_EQ(now.Get().phase, RolloutPhase::kPaused);
+      },
+      [this](Moment& now) {
+        ASSERT_THAT(now.control.Resume("spring", "bob", ""), IsOk());
+        Run(seconds(30), now.executor);
+        EXPECT_EQ(now.Get().phase, RolloutPhase::kDone);
+        const StoreContents contents = now.store.Export().value();
+        ASSERT_EQ(contents.history.size(), 5);  // two that make the migrations
+        EXPECT_EQ(contents.history[2].to, PercentOf("10"));
+        EXPECT_EQ(contents.history[3].to, PercentOf("50"));
+        EXPECT_EQ(contents.history[4].to, PercentOf("50"));
+      });
+}
 
 // 30 steps of two data centers, killed 100 times: each change once and in order, and each step
 // baked for its whole time.
