@@ -75,6 +75,46 @@ bool Contains(const std::vector<std::string>& sorted, std::string_view name) {
   return std::binary_search(sorted.begin(), sorted.end(), name, std::less<>());
 }
 
+bool HasDataCenter(const RolloutPlan& plan, std::string_view data_center) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [data_center](const RolloutStep& step) {
+    return Contains(step.data_centers, data_center);
+  });
+}
+
+// "" if they are as Rollout says.
+std::string CheckNames(const RolloutPlan& plan, const std::vector<std::string>& names) {
+  if (std::adjacent_find(names.begin(), names.end(), std::greater_equal<>()) != names.end()) {
+    return "has names that are not in order";
+  }
+  for (const std::string& name : names) {
+    if (!HasDataCenter(plan, name)) {
+      return absl::StrCat("has data center ", Quote(name), ", which is in none of its steps");
+    }
+  }
+  return "";
+}
+
+// "" if it makes sense with the plan.
+std::string CheckState(const Rollout& rollout) {
+  if (RolloutPhaseName(rollout.phase).empty()) {
+    return absl::StrCat("is in phase ", static_cast<int>(rollout.phase), ", not 1 to ",
+                        static_cast<int>(RolloutPhase::kDone));
+  }
+  const std::size_t steps = rollout.plan.steps.size();
+  const bool is_at_its_end = rollout.step == steps;
+  if (rollout.step > steps || is_at_its_end != (rollout.phase == RolloutPhase::kDone)) {
+    return absl::StrCat(
+        "is at a step that it has not: ", std::string(RolloutPhaseName(rollout.phase)), " with ",
+        rollout.step, " of ", steps, " behind it");
+  }
+  if (rollout.changes < 0) return absl::StrCat("has made ", rollout.changes, " changes");
+  if (rollout.baked < std::chrono::milliseconds(0) || rollout.baked > kMaxBake) {
+    return absl::StrCat("has baked ", rollout.baked.count(), " ms, not 0 to ", kMaxBake.count());
+  }
+  std::string error = CheckNames(rollout.plan, rollout.raised);
+  return error.empty() ? CheckNames(rollout.plan, rollout.taken_out) : error;
+}
+
 }  // namespace
 
 absl::Status CheckPlan(const RolloutPlan& plan) {
@@ -105,6 +145,13 @@ absl::Status CheckPlan(const RolloutPlan& plan) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckRollout(const Rollout& rollout) {
+  if (absl::Status status = CheckPlan(rollout.plan); !status.ok()) return status;
+  const std::string error = CheckState(rollout);
+  if (error.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("rollout ", Quote(rollout.plan.name), " ", error));
 }
 
 std::string_view RolloutPhaseName(RolloutPhase phase) {
@@ -142,10 +189,7 @@ std::string_view ComparisonName(Comparison comparison) {
 }
 
 bool Rollout::Has(std::string_view data_center) const {
-  return !Contains(taken_out, data_center) &&
-         std::any_of(plan.steps.begin(), plan.steps.end(), [data_center](const RolloutStep& s) {
-           return Contains(s.data_centers, data_center);
-         });
+  return !Contains(taken_out, data_center) && HasDataCenter(plan, data_center);
 }
 
 std::string Rollout::Describe() const {

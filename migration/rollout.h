@@ -128,6 +128,11 @@ struct Rollout {
   friend bool operator==(const Rollout&, const Rollout&) = default;
 };
 
+// INVALID_ARGUMENT if the plan is none (CheckPlan), or the state is none of that plan: a phase or a
+// step that there is not, a bake out of range, names that are not in order or of no step. Revision,
+// term and times are not looked at.
+absl::Status CheckRollout(const Rollout& rollout);
+
 }  // namespace ringshift
 
 #endif  // RINGSHIFT_MIGRATION_ROLLOUT_H_

@@ -265,8 +265,9 @@ class MigrationStore {
 
   // Makes or changes a rollout. Durable once it returns OK. Returns it as it is now.
   //
-  // INVALID_ARGUMENT     the plan of a new one is none, or that of another one changes; or the term
-  //                      was never given out.
+  // INVALID_ARGUMENT     the plan of a new one is none; that of another one changes, or its state
+  //                      makes no sense (CheckRollout), skips a step, goes back, or forgets what
+  //                      was raised or taken out; or the term was never given out.
   // NOT_FOUND            there is no such rollout, or a data center of a new one has no migration.
   // ALREADY_EXISTS       it would be new, and there is one of that name.
   // ABORTED              it is not at the revision that the update has. Read it again, and decide

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "migration/internal/quote.h"
@@ -21,6 +22,11 @@ std::set<std::string_view> Held(const Rollout& rollout) {
   }
   for (const std::string& name : rollout.taken_out) names.erase(name);
   return names;
+}
+
+// Both are sorted.
+bool Includes(const std::vector<std::string>& names, const std::vector<std::string>& others) {
+  return std::includes(names.begin(), names.end(), others.begin(), others.end());
 }
 
 // A new rollout begins where no data center has to go back, or must stay as it is.
@@ -80,6 +86,22 @@ absl::Status CheckExisting(const Rollout& rollout, const Rollout& present) {
     return absl::FailedPreconditionError(
         absl::StrCat("rollout ", present.Describe(), " cannot become ",
                      std::string(RolloutPhaseName(rollout.phase)), " again; create a new one"));
+  }
+  if (absl::Status status = CheckRollout(rollout); !status.ok()) return status;
+  // Whoever writes: each step is taken once, in order.
+  if (rollout.step < present.step || rollout.step - present.step > 1) {
+    const std::string what = rollout.phase == RolloutPhase::kDone
+                                 ? "be done"
+                                 : absl::StrCat("go to step ", rollout.step + 1);
+    return absl::InvalidArgumentError(
+        absl::StrCat("rollout ", present.Describe(), " cannot ", what,
+                     ": steps are taken one after the other, each once"));
+  }
+  if (!Includes(rollout.raised, present.raised) ||
+      !Includes(rollout.taken_out, present.taken_out)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rollout ", present.Describe(),
+                     " forgets a data center that it has raised or that was rolled back"));
   }
   return absl::OkStatus();
 }
@@ -183,7 +205,7 @@ absl::Status CheckRollouts(std::span<const Rollout> rollouts, std::int64_t last_
   const Rollout* before = nullptr;
   for (const Rollout& rollout : rollouts) {
     const std::string what = absl::StrCat("rollout ", Quote(rollout.plan.name));
-    if (absl::Status status = CheckPlan(rollout.plan); !status.ok()) {
+    if (absl::Status status = CheckRollout(rollout); !status.ok()) {
       return wrong(std::string(status.message()));
     }
     if (before != nullptr && before->plan.name >= rollout.plan.name) {
@@ -199,9 +221,6 @@ absl::Status CheckRollouts(std::span<const Rollout> rollouts, std::int64_t last_
                                 " is not in 0 to the last one, ", last_term));
     }
     if (rollout.is_finished()) continue;
-    if (rollout.step >= rollout.plan.steps.size()) {
-      return wrong(absl::StrCat(what, " is at a step that it has not"));
-    }
     for (const std::string_view name : Held(rollout)) {
       const auto [holder, is_first] = holders.try_emplace(name, rollout.plan.name);
       if (!is_first) {

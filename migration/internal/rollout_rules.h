@@ -41,8 +41,8 @@ absl::StatusOr<std::vector<Rollout>> OtherRollouts(const MigrationUpdate& update
                                                    WallTime now);
 
 // INVALID_ARGUMENT if the rollouts of a store's contents make no sense together: names that are not
-// in order, a plan that is none, two unfinished ones with one data center, a revision above the
-// last, a term above the last.
+// in order, a plan or a state that is none, two unfinished ones with one data center, a revision
+// above the last, a term above the last.
 absl::Status CheckRollouts(std::span<const Rollout> rollouts, std::int64_t last_revision,
                            std::int64_t last_term);
 

@@ -1,11 +1,9 @@
 #include "migration/internal/rollout_text.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -89,14 +87,6 @@ class Reader {
     // A count that is not true ends at the first line that is not there.
     for (std::int64_t count = Int(key, 0, INT64_MAX); status_.ok() && count > 0; --count) {
       texts.push_back(Text(key));
-    }
-    return texts;
-  }
-  // As Texts, where each is behind the one before.
-  std::vector<std::string> SortedTexts(std::string_view key) {
-    std::vector<std::string> texts = Texts(key);
-    if (std::adjacent_find(texts.begin(), texts.end(), std::greater_equal<>()) != texts.end()) {
-      Fail(key, "names that are not in order");
     }
     return texts;
   }
@@ -214,21 +204,16 @@ absl::StatusOr<Rollout> ParseRollout(std::string_view plan, std::string_view sta
   const std::int64_t steps = in.Int("steps", 1, Number(kMaxRolloutSteps));
   for (std::int64_t i = 0; in.ok() && i < steps; ++i) rollout.plan.steps.push_back(ReadStep(in));
   if (absl::Status status = in.Finish(); !status.ok()) return status;
-  if (absl::Status status = CheckPlan(rollout.plan); !status.ok()) {
-    return absl::DataLossError(status.message());
-  }
 
   Reader more("state", state);
   more.Int("format", kFormat, kFormat);
   rollout.phase = static_cast<RolloutPhase>(more.Int("phase", 1, Number(RolloutPhase::kDone)));
-  // The number of steps is where one is that is done, and where no step is left to go to.
-  const std::int64_t last = rollout.is_finished() ? steps : steps - 1;
-  rollout.step = static_cast<std::size_t>(more.Int("step", 0, last));
+  rollout.step = static_cast<std::size_t>(more.Int("step", 0, steps));
   rollout.changes = more.Int("changes", 0, INT64_MAX);
   rollout.is_baking = more.Int("is_baking", 0, 1) == 1;
   rollout.baked = std::chrono::milliseconds(more.Int("baked_ms", 0, INT64_MAX));
-  rollout.raised = more.SortedTexts("raised");
-  rollout.taken_out = more.SortedTexts("taken_out");
+  rollout.raised = more.Texts("raised");
+  rollout.taken_out = more.Texts("taken_out");
   rollout.actor = more.Text("actor");
   rollout.reason = more.Text("reason");
   rollout.create_time =
@@ -238,6 +223,9 @@ absl::StatusOr<Rollout> ParseRollout(std::string_view plan, std::string_view sta
   rollout.executor_term = more.Int("executor_term", 0, INT64_MAX);
   rollout.revision = more.Int("revision", 1, INT64_MAX);
   if (absl::Status status = more.Finish(); !status.ok()) return status;
+  if (absl::Status status = CheckRollout(rollout); !status.ok()) {
+    return absl::DataLossError(status.message());
+  }
   return rollout;
 }
 

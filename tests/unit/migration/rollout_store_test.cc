@@ -239,6 +239,8 @@ TEST_P(RolloutStoreTest, ADataCenterInARolloutRefusesEveryOtherChange) {
 
 TEST_P(RolloutStoreTest, AfterARolloutItsDataCentersAreFree) {
   ASSERT_OK_AND_ASSIGN(Rollout rollout, Create(TwoStepPlan()));
+  rollout.step = 1;
+  ASSERT_OK_AND_ASSIGN(rollout, store_->SaveRollout({rollout, std::nullopt}));
   rollout.phase = RolloutPhase::kDone;
   rollout.step = 2;
   ASSERT_THAT(store_->SaveRollout({rollout, std::nullopt}), IsOk());
@@ -356,6 +358,53 @@ TEST_P(RolloutStoreTest, APlanDoesNotChange) {
 }
 
 // Whoever writes whatever.
+TEST_P(RolloutStoreTest, NoStepIsSkippedOrTakenAgainAndNothingIsForgotten) {
+  RolloutPlan plan = TwoStepPlan();
+  plan.steps.push_back(plan.steps.back());
+  ASSERT_OK_AND_ASSIGN(Rollout rollout, Create(plan));
+  rollout.step = 1;
+  rollout.raised = {"ams"};
+  rollout.taken_out = {"sin"};
+  ASSERT_OK_AND_ASSIGN(rollout, store_->SaveRollout({rollout, std::nullopt}));
+  struct Case {
+    std::function<void(Rollout&)> change;
+    const char* message;
+  };
+  const std::vector<Case> cases = {
+      {[](Rollout& r) { r.step = 0; },
+       "rollout \"spring\" (pending, step 2 of 3) cannot go to step 1: steps are taken one after"},
+      {[](Rollout& r) {
+         r.step = 3;
+         r.phase = RolloutPhase::kDone;
+       },
+       "(pending, step 2 of 3) cannot be done: steps are taken one after"},
+      {[](Rollout& r) { r.step = 3; }, "is at a step that it has not"},
+      {[](Rollout& r) { r.phase = RolloutPhase::kDone; }, "is at a step that it has not"},
+      {[](Rollout& r) { r.phase = static_cast<RolloutPhase>(8); }, "is in phase 8, not 1 to 7"},
+      {[](Rollout& r) { r.changes = -1; }, "has made -1 changes"},
+      {[](Rollout& r) { r.baked = std::chrono::milliseconds(-1); }, "has baked -1 ms"},
+      {[](Rollout& r) { r.raised = {}; }, "forgets a data center"},
+      {[](Rollout& r) { r.taken_out = {}; }, "forgets a data center"},
+      {[](Rollout& r) {
+         r.raised = {"sin", "ams"};
+       },
+       "names that are not in order"},
+      {[](Rollout& r) {
+         r.raised = {"ams", "fra"};
+       },
+       "which is in none of its steps"}};
+  for (const Case& c : cases) {
+    Rollout next = rollout;
+    c.change(next);
+    ExpectRefused(
+        [&] {
+          return store_->SaveRollout({next, std::nullopt}).status();
+        },
+        StatusCode::kInvalidArgument, c.message);
+  }
+}
+
+// Whoever writes whatever.
 TEST_P(RolloutStoreTest, NothingComesBackFromAnAbort) {
   ASSERT_OK_AND_ASSIGN(Rollout rollout, Create(TwoStepPlan()));
   constexpr RolloutPhase kPhases[] = {RolloutPhase::kPending, RolloutPhase::kRunning,
@@ -406,6 +455,12 @@ TEST_P(RolloutStoreTest, ContentsWhoseRolloutsMakeNoSenseAreRefused) {
       {[](StoreContents& c) { std::swap(c.rollouts[0], c.rollouts[1]); }, "\"spring\" behind"},
       {[](StoreContents& c) { c.rollouts[0].plan.steps.clear(); }, "has 0 steps"},
       {[](StoreContents& c) { c.rollouts[0].step = 2; }, "at a step that it has not"},
+      {[](StoreContents& c) { c.rollouts[0].baked = kMaxBake + minutes(1); }, "has baked"},
+      {[](StoreContents& c) {
+         c.rollouts[0].phase = RolloutPhase::kAborted;
+         c.rollouts[0].step = 1000;
+       },
+       "at a step that it has not"},
       {[](StoreContents& c) { c.rollouts[1].plan.steps[0].data_centers = {"sin"}; },
        "data center \"sin\" is in the rollouts \"spring\" and \"summer\""}};
   const auto copy = Open("copy.db");

@@ -183,15 +183,22 @@ TEST(RolloutTextTest, AStateOutOfRangeIsDataLoss) {
     const char* message;
   };
   const std::vector<Case> cases = {
-      {[](Rollout& r) { r.step = 2; }, "has \"2\" where step"},  // it is not finished
+      {[](Rollout& r) { r.step = 2; },
+       "is at a step that it has not: holding with 2 of 2 behind it"},
       {[](Rollout& r) { r.phase = static_cast<RolloutPhase>(8); }, "has \"8\" where phase"},
       {[](Rollout& r) { r.phase = static_cast<RolloutPhase>(0); }, "has \"0\" where phase"},
       {[](Rollout& r) { r.revision = 0; }, "has \"0\" where revision"},
       {[](Rollout& r) { r.baked = std::chrono::milliseconds(-1); }, "has \"-1\" where baked_ms"},
+      {[](Rollout& r) { r.baked = kMaxBake + std::chrono::milliseconds(1); },
+       "rollout \"spring\" has baked 2592000001 ms"},
+      {[](Rollout& r) { r.phase = RolloutPhase::kDone; }, "is at a step that it has not"},
       {[](Rollout& r) {
          r.raised = {"sin", "ams"};
        },
        "names that are not in order"},
+      {[](Rollout& r) { r.raised = {"fra"}; },
+       "data center \"fra\", which is in none of its steps"},
+      {[](Rollout& r) { r.taken_out = {"fra"}; }, "data center \"fra\", which is in none"},
   };
   for (const Case& c : cases) {
     Rollout rollout = FullRollout();
