@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ringctl/changed_migrations.h"
 #include "client/ringctl/confirm.h"
+#include "client/ringctl/confirm_selected.h"
 #include "client/ringctl/migration_client.h"
 #include "client/ringctl/text.h"
 #include "migration/share.h"
@@ -13,20 +14,18 @@ namespace ringshift {
 
 ExitCode OverrideShare(const OverrideShareOptions& options) {
   const Share share = Share::ParsePercent(options.percent).value();
-  ExitCode may = CheckCanConfirm(options.yes);
-  if (may != ExitCode::kOk) return may;
   Remote remote(options.remote);
   MigrationClient client(remote);
-  std::vector<v1::Migration> migrations;
-  grpc::Status status = client.Select(SelectorOf(options.selector), migrations);
-  if (!status.ok()) return remote.FailCall(status);
-  const std::string names = NameDataCenters(migrations);
   const std::string server = ForTerminal(remote.server());
-  may = Confirm(
-      options.yes,
-      absl::StrCat("Have ", server, " ALONE answer ", share.ToPercent(), "% of the requests of ",
-                   names, " with v2, whatever the store has, until it is cleared or restarted?"),
-      remote);
+  std::vector<v1::Migration> migrations;
+  const ExitCode may = ConfirmSelected(
+      options.yes, options.selector, remote, client,
+      [&](const std::string& names) {
+        return absl::StrCat("Have ", server, " ALONE answer ", share.ToPercent(),
+                            "% of the requests of ", names,
+                            " with v2, whatever the store has, until it is cleared or restarted?");
+      },
+      migrations);
   if (may != ExitCode::kOk) return may;
 
   v1::OverrideShareRequest request;
@@ -35,9 +34,10 @@ ExitCode OverrideShare(const OverrideShareOptions& options) {
   request.set_reason(options.reason);
   request.set_requested_by(RequestedBy());
   v1::OverrideShareResponse response;
-  status = client.Override(request, response);
+  const grpc::Status status = client.Override(request, response);
   if (!status.ok()) {
-    return remote.FailChange(status, "the share of " + names + " was overridden",
+    return remote.FailChange(status,
+                             "the share of " + NameDataCenters(migrations) + " was overridden",
                              LookCommand(options.selector));
   }
   const ExitCode printed = PrintChanged(response.migrations(), options.json);

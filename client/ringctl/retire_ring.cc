@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "client/ringctl/changed_migrations.h"
 #include "client/ringctl/confirm.h"
+#include "client/ringctl/confirm_selected.h"
 #include "client/ringctl/migration_client.h"
 #include "client/ringctl/output.h"
 #include "client/ringctl/text.h"
@@ -36,20 +37,17 @@ std::string CheckAge(const std::string& text) {
 }
 
 ExitCode RetireRing(const RetireRingOptions& options) {
-  ExitCode may = CheckCanConfirm(options.yes);
-  if (may != ExitCode::kOk) return may;
   Remote remote(options.remote);
   MigrationClient client(remote);
   std::vector<v1::Migration> migrations;
-  grpc::Status status = client.Select(SelectorOf(options.selector), migrations);
-  if (!status.ok()) return remote.FailCall(status);
-  const std::string names = NameDataCenters(migrations);
-  may = Confirm(
-      options.yes,
-      absl::StrCat("Drop ring ", options.ring, " of ", names,
-                   "? What it answered is no previous owner any more, and the way back to it then "
-                   "begins with building it again."),
-      remote);
+  const ExitCode may = ConfirmSelected(
+      options.yes, options.selector, remote, client,
+      [&](const std::string& names) {
+        return absl::StrCat("Drop ring ", options.ring, " of ", names,
+                            "? What it answered is no previous owner any more, and the way back "
+                            "to it then begins with building it again.");
+      },
+      migrations);
   if (may != ExitCode::kOk) return may;
 
   v1::RetireRingRequest request;
@@ -60,19 +58,16 @@ ExitCode RetireRing(const RetireRingOptions& options) {
     const absl::Duration age = absl::Ceil(*ParseAge(*options.min_age), absl::Seconds(1));
     request.set_min_age_seconds(absl::ToInt64Seconds(age));
   }
-  std::int64_t newest = 0;
-  for (const v1::Migration& migration : migrations) {
-    newest = std::max(newest, migration.revision());
-  }
-  request.set_base_revision(newest);
+  request.set_base_revision(NewestRevision(migrations));
   request.set_reason(options.reason);
   request.set_requested_by(RequestedBy());
   v1::RetireRingResponse response;
-  status = client.Retire(request, response);
+  const grpc::Status status = client.Retire(request, response);
   if (!status.ok()) {
-    return remote.FailChange(status,
-                             absl::StrCat("ring ", options.ring, " of ", names, " was retired"),
-                             LookCommand(options.selector));
+    return remote.FailChange(
+        status,
+        absl::StrCat("ring ", options.ring, " of ", NameDataCenters(migrations), " was retired"),
+        LookCommand(options.selector));
   }
   const ExitCode printed =
       PrintChanged(response.migrations(), options.json, [&response](JsonWriter& json) {

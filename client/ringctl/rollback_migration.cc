@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ringctl/changed_migrations.h"
 #include "client/ringctl/confirm.h"
+#include "client/ringctl/confirm_selected.h"
 #include "client/ringctl/json_writer.h"
 #include "client/ringctl/migration_client.h"
 #include "client/ringctl/migration_view.h"
@@ -110,17 +111,15 @@ ExitCode RollbackMigration(const RollbackMigrationOptions& options) {
 }
 
 ExitCode UnfreezeMigration(const UnfreezeMigrationOptions& options) {
-  ExitCode may = CheckCanConfirm(options.yes);
-  if (may != ExitCode::kOk) return may;
   Remote remote(options.remote);
   MigrationClient client(remote);
   std::vector<v1::Migration> migrations;
-  grpc::Status status = client.Select(SelectorOf(options.selector), migrations);
-  if (!status.ok()) return remote.FailCall(status);
-  may = Confirm(options.yes,
-                absl::StrCat("Let the share of ", NameDataCenters(migrations),
-                             " be changed again? It stays as it is until then."),
-                remote);
+  const ExitCode may = ConfirmSelected(
+      options.yes, options.selector, remote, client,
+      [](const std::string& names) {
+        return "Let the share of " + names + " be changed again? It stays as it is until then.";
+      },
+      migrations);
   if (may != ExitCode::kOk) return may;
 
   v1::UnfreezeMigrationRequest request;
@@ -128,7 +127,7 @@ ExitCode UnfreezeMigration(const UnfreezeMigrationOptions& options) {
   request.set_reason(options.reason);
   request.set_requested_by(RequestedBy());
   v1::UnfreezeMigrationResponse response;
-  status = client.Unfreeze(request, response);
+  const grpc::Status status = client.Unfreeze(request, response);
   if (!status.ok()) {
     return remote.FailChange(status, NameDataCenters(migrations) + " was unfrozen",
                              LookCommand(options.selector));

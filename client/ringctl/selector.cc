@@ -60,6 +60,14 @@ std::string NameDataCenters(const SelectorOptions& options) {
   return NameDataCenters(options.data_centers);
 }
 
+std::int64_t NewestRevision(const std::vector<v1::Migration>& migrations) {
+  std::int64_t newest = 0;
+  for (const v1::Migration& migration : migrations) {
+    newest = std::max(newest, migration.revision());
+  }
+  return newest;
+}
+
 std::string LookCommand(const SelectorOptions& options) {
   return options.data_centers.size() == 1
              ? "ringctl migration get --data-center " + options.data_centers.front()

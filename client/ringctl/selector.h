@@ -4,6 +4,7 @@
 #ifndef RINGSHIFT_CLIENT_RINGCTL_SELECTOR_H_
 #define RINGSHIFT_CLIENT_RINGCTL_SELECTOR_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ std::string NameDataCenters(const std::vector<v1::Migration>& migrations);
 
 // The same of a selector: "ams", "tier canary", "all data centers".
 std::string NameDataCenters(const SelectorOptions& options);
+
+// The newest revision that one of them has; 0 if there are none.
+std::int64_t NewestRevision(const std::vector<v1::Migration>& migrations);
 
 // The command that shows the migrations of a selector: `ringctl migration get ...` or `list`.
 std::string LookCommand(const SelectorOptions& options);

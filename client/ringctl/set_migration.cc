@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -221,11 +220,7 @@ class Setter {
 
   // The newest of what was shown, so that what anybody has changed since is not overwritten.
   std::int64_t BaseRevision() const {
-    std::int64_t newest = 0;
-    for (const v1::Migration& migration : shown_) {
-      newest = std::max(newest, migration.revision());
-    }
-    return options_.base_revision.value_or(newest);
+    return options_.base_revision.value_or(NewestRevision(shown_));
   }
 
   ExitCode FailSet(const grpc::Status& status) {

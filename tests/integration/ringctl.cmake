@@ -1,39 +1,15 @@
-ringshift_test(ringctl_test SOURCES ringctl_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::routing ringshift::proto)
-add_dependencies(ringctl_test ringctl)
+# ringctl against a real router, against one that answers what a test wants, or alone.
+function(ringctl_test NAME)
+  ringshift_test(${NAME} SOURCES ${NAME}.cc LABELS integration
+                 DEPS ringshift_testing ringshift::proto ${ARGN})
+  add_dependencies(${NAME} ringctl)
+endfunction()
 
-ringshift_test(ringctl_online_test SOURCES ringctl_online_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_router ringshift::proto)
-add_dependencies(ringctl_online_test ringctl)
-
-ringshift_test(ringctl_topology_test SOURCES ringctl_topology_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_router ringshift::proto)
-add_dependencies(ringctl_topology_test ringctl)
-
-ringshift_test(ringctl_admin_test SOURCES ringctl_admin_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_admin_test ringctl)
-
-ringshift_test(ringctl_migration_test SOURCES ringctl_migration_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_migration_test ringctl)
-
-ringshift_test(ringctl_holders_test SOURCES ringctl_holders_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_holders_test ringctl)
-
-ringshift_test(ringctl_document_test SOURCES ringctl_document_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_document_test ringctl)
-
-ringshift_test(ringctl_mapping_test SOURCES ringctl_mapping_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_mapping_test ringctl)
-
-ringshift_test(ringctl_agreement_test SOURCES ringctl_agreement_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_router ringshift::migration ringshift::proto)
-add_dependencies(ringctl_agreement_test ringctl)
-
-ringshift_test(ringctl_planning_test SOURCES ringctl_planning_test.cc LABELS integration
-               DEPS ringshift_testing ringshift_test_process ringshift::proto)
-add_dependencies(ringctl_planning_test ringctl)
+ringctl_test(ringctl_test ringshift_test_process ringshift::routing)
+ringctl_test(ringctl_agreement_test ringshift_test_router ringshift::migration)
+foreach(name IN ITEMS online topology)
+  ringctl_test(ringctl_${name}_test ringshift_test_router)
+endforeach()
+foreach(name IN ITEMS admin document holders mapping migration planning)
+  ringctl_test(ringctl_${name}_test ringshift_test_process)
+endforeach()
